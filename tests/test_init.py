@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from string import ascii_uppercase
 
@@ -660,6 +661,131 @@ def test_models_that_a_table_says_an_engine_captures_are_a_remark(tmp_path: Path
     packages = "".join(f"# file: {path}/__init__.py\n" for path in (top, folder, f"{folder}/backends/cuda"))
     init(write(tmp_path, packages + runner.lstrip("\n")))
     assert len(load_config(tmp_path).regions) == declared
+
+
+# What stands in front of the region, and what the region calls.
+STEPS = {
+    "as it is": ("pass", "self.model.decode_batch(ids)"),
+    "a local name": ("run = self.model.decode_batch", "run(ids)"),
+    "compiled": ("run = torch.compile(self.model.decode_batch, fullgraph=True)", "run(ids)"),
+    "compiled at times": ("run = self.model.decode_batch\n        if self.fast: run = torch.compile(run)", "run(ids)"),
+    "asked for by name": ("run = getattr(self.model, 'decode_batch', None)", "run(ids)"),
+    "one of two": ("run = self.model.decode_batch if self.batched else self.model", "run(ids)"),
+    "in a closure": ("run = self.model.decode_batch\n        def step(go=run): return go(ids)", "step()"),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_a_method_tells_which_classes_a_local_name_means(tmp_path: Path, step: str) -> None:
+    """What the region calls is an attribute of an object that nobody knows: classes that have one like it are meant."""
+    before, call = STEPS[step]
+    engine = ENGINE.partition("# file: serve/models/")[0].replace("self.model(ids)", call)
+    engine = engine.replace("        with torch", f"        {before}\n        with torch")
+    parts = """
+# file: serve/parts.py
+from torch import nn
+
+class Talker(nn.Module):
+    def forward(self, ids):
+        return ids
+
+    def decode_batch(self, ids):
+        return ids.item()
+
+class Listener(nn.Module):
+    def forward(self, ids):
+        return ids
+"""
+    (target,) = survey(write(tmp_path, f"# file: serve/__init__.py{engine}{parts.lstrip()}")).targets
+    assert ("serve.parts:Talker.decode_batch",) == target.runs
+
+
+WRAPPED = """
+# file: serve/__init__.py
+# file: serve/run.py
+from vllm.compilation.cuda_graph import CUDAGraphWrapper
+
+class Runner(Base):
+    def load_model(self):
+        self.talk = CUDAGraphWrapper(getattr(self.model, "talk", None), self.config, runtime_mode=2)
+# file: serve/parts.py
+from torch import nn
+
+class Talker(nn.Module):
+    def talk(self, ids, scale=None):
+        if (ids > 0).any():
+            return ids
+        return ids * scale
+"""
+
+
+def test_what_a_plugin_lets_the_wrapper_of_an_engine_capture_is_a_target(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The engine is not there, and nobody sees the arguments: it is run as what is declared."""
+    init(write(tmp_path, WRAPPED.lstrip("\n")))
+    (target,) = load_config(tmp_path).targets
+    assert Target("serve.run:Runner.load_model", ("serve.parts:Talker.talk",)) == replace(target, call=None)
+    capsys.readouterr()
+    assert 1 == commands.main(["check", str(tmp_path)], standalone_mode=False)
+    assert "GL301" in capsys.readouterr().out
+
+
+FOREIGN = """
+# file: plug/__init__.py
+# file: plug/patches.py
+import torch
+{imports}
+
+def _own_forward(x: torch.Tensor):
+    return x.item()
+
+def apply_patches():
+    {inner}
+    {put}
+"""
+
+
+@pytest.mark.parametrize(
+    ("imports", "inner", "put", "is_offered"),
+    [
+        ("from engine import attention", "pass", "attention.Layer.forward = _own_forward", True),
+        ("from engine.attention import Layer", "pass", "Layer.forward = _own_forward", True),
+        ("", "import engine.attention as attention", "attention.run = _own_forward", True),
+        ("", "from engine import attention", "attention.run = _own_forward", True),
+        ("from plug import other as attention", "pass", "attention.run = _own_forward", False),
+        ("import logging as attention", "pass", "attention.run = _own_forward", False),
+        ("from engine import attention", "pass", "attention.run = print", False),
+        ("from engine import attention", "attention = 1", "run = _own_forward", False),
+    ],
+)
+def test_what_is_put_into_another_package_is_offered(
+    tmp_path: Path, imports: str, inner: str, put: str, is_offered: bool
+) -> None:
+    """That package runs it in the place of its own, and may capture it."""
+    text = FOREIGN.format(imports=imports, inner=inner, put=put).lstrip("\n")
+    found = survey(write(tmp_path, f"{text}# file: plug/other.py\nrun = None\n"))
+    assert ["plug.patches:_own_forward"] * is_offered == [one for one in found.exports if "_own_forward" in one]
+
+
+@pytest.mark.parametrize(
+    ("base", "body", "more", "is_offered"),
+    [
+        ("AttentionImpl", "def forward(self, layer, query: torch.Tensor):", "", True),
+        ("AttentionImpl", "def forward(self, path: str):", "", False),
+        ("AttentionImpl", "def prepare(self, query: torch.Tensor):", "", False),
+        ("Exception", "def forward(self, query: torch.Tensor):", "", False),
+        ("AttentionImpl", "def forward(self, layer, query: torch.Tensor):", "held = Backend(1)", False),
+    ],
+)
+def test_what_another_package_runs_of_a_class_like_its_own_is_offered(
+    tmp_path: Path, base: str, body: str, more: str, is_offered: bool
+) -> None:
+    """It makes the objects itself; what is made here is run by what makes it."""
+    text = f"import torch\nfrom engine.attention import AttentionImpl\n\nclass Backend({base}):\n    {body}\n"
+    text = f"# file: plug/__init__.py\n# file: plug/backend.py\n{text}        return query.item()\n{more}\n"
+    found = survey(write(tmp_path, text))
+    assert ["plug.backend:Backend.forward"] * is_offered == list(found.exports)
 
 
 def test_a_name_that_leads_to_another_file_is_not_proposed(tmp_path: Path) -> None:

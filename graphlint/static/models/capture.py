@@ -208,14 +208,14 @@ class Capture:
         callables = _given(arguments, 0, entry.takes)
         if callables is None:
             return UNKNOWN
-        samples = _given(arguments, 1, entry.samples)
+        samples = _given(arguments, 1, entry.samples) if entry.samples else None
         targets: list[Value] = [callables]
         several = isinstance(callables, Sequence) and callables.kind in ("tuple", "list")
         if isinstance(callables, Sequence) and several:
             targets = [callables.element] if callables.elements is None else list(callables.elements)
         opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
         opened.warms_up = True
-        if callables == UNKNOWN and not samples:
+        if UNKNOWN in members(callables) and not samples:
             taken = (one.value for one in node.arguments if not one.star and one.keyword in (None, *entry.takes))
             called = ir.Call(node.mark, next(taken, node.func), ())
             self.evaluator.unresolved(called, frame, Arguments((), (), UNKNOWN, UNKNOWN))

@@ -44,7 +44,9 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
     for module in () if captures else public:
         package = module.name.rpartition(".")[0]
         if not module.is_package and not offered.get(package) and not interpreter.project.ask(module.path, _SCRIPT):
-            offering = (one for one in _operators(interpreter, module) if not _is_called(interpreter, one))
+            offering = (
+                one for one in _operators(interpreter, module) if not is_called(interpreter, one.rpartition(":")[2])
+            )
             found.update(dict.fromkeys(offering))
     found.update(dict.fromkeys(_training(interpreter, [m for m in modules if not is_test(m.name)])))
     return tuple(found)
@@ -56,9 +58,8 @@ def only_shown(interpreter: Interpreter, files: Collection[Path]) -> frozenset[P
     return set_apart(files, lambda name: is_test(name) or any(names.match(name.lower()) for names in named))
 
 
-def _is_called(interpreter: Interpreter, entry: str) -> bool:
-    """Whether something by the name of a function is called in the files, tests left out."""
-    name = entry.rpartition(":")[2]
+def is_called(interpreter: Interpreter, name: str) -> bool:
+    """Whether something of a name is called in the files, tests left out."""
     modules = (module for module in interpreter.project.calling(name) if not is_test(module.name))
     return any(True for module in modules for _ in segments_with(module, name, called))
 
@@ -74,11 +75,11 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
         found = None if name.startswith("_") else _origin(interpreter, module, name)
         if isinstance(found, Definition):
             is_beside = names["checks"].match(found.name) or _sets_up(interpreter, found)
-            if not is_beside and not _is_outside(interpreter, found, None) and _takes_tensors(interpreter, found, None):
+            if not is_beside and not _is_outside(interpreter, found, None) and takes_tensors(interpreter, found, None):
                 yield f"{found.module.name}:{found.qualname}"
         elif found is not None:
             runs = found.methods.get(RUN)
-            if runs and not _is_outside(interpreter, runs[-1], found) and _takes_tensors(interpreter, runs[-1], found):
+            if runs and not _is_outside(interpreter, runs[-1], found) and takes_tensors(interpreter, runs[-1], found):
                 yield f"{found.module.name}:{found.qualname}.{RUN}"
             elif module.is_package and is_captured_whole(interpreter, found):
                 yield f"{found.module.name}:{found.qualname}.forward"
@@ -120,7 +121,7 @@ def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition |
     return None
 
 
-def _takes_tensors(interpreter: Interpreter, definition: Definition, owner: ClassDefinition | None) -> bool:
+def takes_tensors(interpreter: Interpreter, definition: Definition, owner: ClassDefinition | None) -> bool:
     """Whether a parameter is promised to be a tensor, or is used like one where nothing is promised.
 
     What gives something of the host, or takes an array of it, works there, and so does what reads records: nobody

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from graphlint.static.index.headers import Header, header
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.regions.aliases import meant
 from graphlint.static.syntax import ir
 from graphlint.values import Arguments, members
 
@@ -47,11 +49,8 @@ class Hole:
     @property
     def method(self) -> str | None:
         """The method that is called of something unknown; None where what is unknown is called itself."""
-        callee = self.made.node.func
         is_held = any(isinstance(owner, Instance) for owner in members(self.unresolved.owner))
-        if is_held or not isinstance(callee, ir.Attribute) or callee.attr in CALLED:
-            return None
-        return callee.attr
+        return None if is_held else method_of(self.made.node.func)
 
     def told(self, fitting: int, followed: int = 0, left_out: int = 0) -> finding.Hole:
         """What the report says of it."""
@@ -118,6 +117,11 @@ def spelt(callee: ir.Expr) -> tuple[str, ...]:
     return tuple(names[:-1] if len(names) > 1 and names[-1] in CALLED else names)
 
 
+def method_of(callee: ir.Expr) -> str | None:
+    """The method that an expression names; None for what is called itself."""
+    return callee.attr if isinstance(callee, ir.Attribute) and callee.attr not in CALLED else None
+
+
 def _launches(callee: ir.Expr) -> bool:
     """Whether a call launches a kernel, which is spelt with its grid: `kernel[grid](x)`."""
     return isinstance(callee, ir.Subscript) and isinstance(callee.value, ir.Name)
@@ -135,9 +139,23 @@ class Candidates:
     most: int | None = None
     known: dict[str, list[tuple[ClassDefinition, Header]]] = field(default_factory=dict)
 
+    @cached_property
+    def wrappers(self) -> frozenset[str]:
+        """How calls are spelt that give a function back which does what another one does."""
+        return frozenset(("partial", *self.interpreter.entries.compiling))
+
+    def callee(self, hole: Hole) -> ir.Expr:
+        """What a hole calls: the attribute that a local name stands for, or what is written there."""
+        return meant(hole.made.node.func, hole.made.frame.function, self.wrappers)
+
+    def method(self, hole: Hole) -> str | None:
+        """The method that is called of something unknown; None where what is unknown is called itself."""
+        callee = self.callee(hole)
+        return hole.method if callee is hole.made.node.func else method_of(callee)
+
     def fitting(self, hole: Hole) -> list[tuple[ClassDefinition, str]]:
         """The classes with a method that takes the arguments of a hole, and its name; of modules, `forward`."""
-        method = hole.method
+        method = self.method(hole)
         if hole.names[-1:] == ("__class__",) or (method is not None and hole.made.arguments == Arguments()):
             return []  # no class is told apart by these, and no model is run
         if method is not None:

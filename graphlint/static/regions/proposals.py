@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 
 from graphlint.static.index.module import ClassDefinition
@@ -11,9 +11,10 @@ from graphlint.static.index.parts import WORD
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.regions.holes import MAX_HOPS, Candidates, Hole, find_holes
+from graphlint.static.regions.holes import MAX_HOPS, Candidates, find_holes, spelt
 from graphlint.static.regions.patterns import is_named
 from graphlint.static.regions.targets import telling
+from graphlint.static.syntax import ir
 from graphlint.targets import Target, call_mistake
 
 LISTED = 4  # classes that are named one by one; more of them are grouped by how they are called
@@ -44,7 +45,8 @@ def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapp
             for cls, method in candidates.fitting(hole)
             if cls.module.name not in ambiguous and (_is_public(cls) or at.startswith(f"{cls.module.name}:"))
         ]
-        runs = tuple(_patterns(_told(hole, fitting, whole, interpreter.lexicon.modules), fitting))
+        chosen = _told(candidates.callee(hole), candidates.method(hole), fitting, whole, interpreter.lexicon.modules)
+        runs = tuple(_patterns(chosen, fitting))
         if runs:
             found.setdefault(key, Target(at, runs, key[1]))
     return tuple(found.values())
@@ -54,30 +56,38 @@ def runs_anything(interpreter: Interpreter) -> bool:
     """Whether a region runs what it is given, which is called a model or a function and no more."""
     words = interpreter.lexicon.modules
     holes = (hole for hole in find_holes(interpreter.regions.values()) if hole.hops <= MAX_HOPS)
-    return any(not _words_of(hole).isdisjoint(words["general"] | words["functions"]) for hole in holes)
+    return any(not _words(hole.names).isdisjoint(words["general"] | words["functions"]) for hole in holes)
 
 
-def _words_of(hole: Hole) -> set[str]:
-    return {word.lower() for name in hole.names if name != "self" for word in WORD.findall(name)}
+def _words(names: Iterable[str]) -> set[str]:
+    return {word.lower() for name in names if name != "self" for word in WORD.findall(name)}
 
 
 def _told(
-    hole: Hole,
+    callee: ir.Expr,
+    method: str | None,
     fitting: list[tuple[ClassDefinition, str]],
     whole: Mapping[str, int],
     words: Mapping[str, Set[str]],
 ) -> list[tuple[ClassDefinition, str]]:
     """The classes that a call speaks of: they share a word with its name; where that is as good as none, models.
 
-    What is called by the name of a function may be anything that is handed in.
+    What is called by the name of a function may be anything that is handed in. Of an object whose name says nothing,
+    the method tells which classes are meant.
     """
-    said = _words_of(hole) - words["general"]
+    names = spelt(callee)
+    said = _words(names if method is None else names[:-1]) - words["general"]
     if said & words["functions"]:
         return []
     if not said:
-        return [one for one in fitting if whole.get(_entry(*one))]
-    named = [one for one in fitting if said & {word.lower() for word in WORD.findall(one[0].name)}]
+        return fitting if method is not None else [one for one in fitting if whole.get(_entry(*one))]
+    named = _sharing(said, fitting) or _sharing(_words(names) - words["general"], fitting)
     return [one for one in named if _entry(*one) in whole] or named
+
+
+def _sharing(said: Set[str], fitting: list[tuple[ClassDefinition, str]]) -> list[tuple[ClassDefinition, str]]:
+    """The classes that share one of these words."""
+    return [one for one in fitting if said & {word.lower() for word in WORD.findall(one[0].name)}]
 
 
 def _patterns(chosen: list[tuple[ClassDefinition, str]], fitting: list[tuple[ClassDefinition, str]]) -> Iterator[str]:

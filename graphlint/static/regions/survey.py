@@ -17,6 +17,7 @@ from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import exported, is_captured_whole, only_shown
 from graphlint.static.regions.proposals import propose_targets, runs_anything
+from graphlint.static.regions.replaced import replacing
 from graphlint.static.regions.targets import rows_for
 from graphlint.targets import Target
 
@@ -66,7 +67,10 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
             packages.update(base.partition(".")[0] for base in interpreter.classes.external_bases(cls))
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
     own = [one for one in interpreter.regions.values() if not _is_of_test(one.region, interpreter)]
-    offered = tuple(one for one in exported(interpreter, files, shown, bool(own)) if one not in reached.functions)
+    captured = (interpreter.project.module_at(path) for path in files if path not in shown)
+    others = replacing(interpreter, (one for one in captured if not is_test(one.name)))
+    found_there = dict.fromkeys((*exported(interpreter, files, shown, bool(own)), *others))
+    offered = tuple(one for one in found_there if one not in reached.functions)
     ordered = sorted(found.keys() - offered, key=lambda entry: (-found[entry], entry))
     is_open = runs_anything(interpreter)
     return Survey(

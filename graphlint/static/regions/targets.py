@@ -16,7 +16,7 @@ from graphlint.static.domain.assumptions import Assumption
 from graphlint.static.domain.program import Function
 from graphlint.static.index.headers import header
 from graphlint.static.interpreter.interpreter import MAX_CONTEXTS, Interpreter
-from graphlint.static.models.inputs import on_device
+from graphlint.static.models.inputs import entry_arguments, on_device
 from graphlint.static.regions.holes import Followed, Hole, accepts, find_holes
 from graphlint.static.regions.patterns import Named, find_functions, functions_in, is_named, matching
 from graphlint.static.syntax import ir
@@ -25,6 +25,7 @@ from graphlint.values import UNKNOWN, Arguments, Value, union
 
 MAX_ROUNDS = 3  # holes in what targets run, and in what those of these run
 BUDGET = 12000  # contexts that the functions of known engines may take
+ANYTHING = Arguments((), (), UNKNOWN, UNKNOWN)
 SHARE = 1500  # of these each may take, before it is run for few kinds of arguments
 
 Find = Callable[[str], list[Named]]
@@ -172,7 +173,12 @@ def _call(interpreter: Interpreter, named: Named, hole: Hole) -> None:
 
 
 def _arguments(interpreter: Interpreter, function: Function, receiver: Value | None, given: Arguments) -> Arguments:
-    """The arguments of a call; what it may hand over besides is what the signature promises, on the device."""
+    """The arguments of a call; what it may hand over besides is what the signature promises, on the device.
+
+    Where nothing is known of them, the function is run as one that is declared.
+    """
+    if given == ANYTHING:
+        return entry_arguments(interpreter, function, receiver)
     whole = given if receiver is None else given.prepend(receiver)
     parameters = function.code.parameters if receiver is None else function.code.parameters[1:]
     if any(parameter.kind == "*" for parameter in parameters):
