@@ -63,22 +63,27 @@ def _lines(survey: Survey, folder: Path) -> Iterator[str]:
 def _regions(survey: Survey) -> Iterator[str]:
     """The list of what may be captured elsewhere; a remark is what is likelier to be captured by the code itself."""
     models = survey.models[:DECLARED]
-    if not models and not survey.exports:
+    runs = [run for target in survey.targets for run in target.runs]
+    runs_models = any(run.endswith(".forward") for run in runs)
+    captures = survey.captures or (survey.regions and runs_models)
+    is_captured_here = captures and (survey.engine or not {*runs}.isdisjoint(models) or len(survey.models) <= FEW)
+    model, export = "# " if is_captured_here else "", "# " if survey.engine else ""
+    groups = [
+        (models, model, "Models that nothing else here uses; {} those that a framework captures:"),
+        (survey.replaced, model, "What other packages run in the place of their own; {} what they capture:"),
+        (survey.exports, export, "What others may capture, such as operators; {} what is meant for it:"),
+    ]
+    groups = [group for group in groups if group[0]]
+    if not groups:
         yield '# What a framework captures is declared by its name: regions = ["serve.model:Decoder.forward"]'
         return
-    is_told = any(not set(target.runs).isdisjoint(survey.models) for target in survey.targets)
-    captures = survey.captures or (survey.regions and survey.targets)
-    model = "# " if captures and (survey.engine or is_told or len(survey.models) <= FEW) else ""
-    export = "# " if survey.engine else ""
-    mark = model if not survey.exports else export if not models else model and export
-    if models:
-        yield f"# Models that nothing else here uses; {'declare' if model else 'keep'} those that a framework captures:"
-    if survey.exports:
-        yield f"# What others may capture, such as operators; {'declare' if export else 'keep'} what is meant for it:"
-    yield f"{mark}regions = ["
-    yield from (f'{model}    "{name}",' for name in models)
-    yield from (f'{export}    "{name}",' for name in survey.exports)
-    yield f"{mark}]"
+    for _, mark, title in groups:
+        yield f"# {title.format('declare' if mark else 'keep')}"
+    whole = "" if any(not mark for _, mark, _ in groups) else "# "
+    yield f"{whole}regions = ["
+    for names, mark, _ in groups:
+        yield from (f'{mark}    "{name}",' for name in names)
+    yield f"{whole}]"
 
 
 def _targets(targets: Iterable[Target]) -> Iterator[str]:

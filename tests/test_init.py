@@ -262,6 +262,8 @@ def test_what_shares_its_name_with_another_file_is_no_target(tmp_path: Path) -> 
         ("self.func(ids)", ()),
         ("self.decoder.propose(ids)", ("serve.parts:Decoder.propose",)),
         ("self.table.propose(ids)", ()),
+        ("self.model.propose(ids)", ("serve.parts:Decoder.propose",)),
+        ("self.model.propose_all(ids)", ()),
         ("self.model(ids)", ("serve.models.*:*ForCausalLM.forward",)),
     ],
 )
@@ -765,7 +767,7 @@ def test_what_is_put_into_another_package_is_offered(
     """That package runs it in the place of its own, and may capture it."""
     text = FOREIGN.format(imports=imports, inner=inner, put=put).lstrip("\n")
     found = survey(write(tmp_path, f"{text}# file: plug/other.py\nrun = None\n"))
-    assert ["plug.patches:_own_forward"] * is_offered == [one for one in found.exports if "_own_forward" in one]
+    assert ["plug.patches:_own_forward"] * is_offered == list(found.replaced)
 
 
 @pytest.mark.parametrize(
@@ -785,7 +787,7 @@ def test_what_another_package_runs_of_a_class_like_its_own_is_offered(
     text = f"import torch\nfrom engine.attention import AttentionImpl\n\nclass Backend({base}):\n    {body}\n"
     text = f"# file: plug/__init__.py\n# file: plug/backend.py\n{text}        return query.item()\n{more}\n"
     found = survey(write(tmp_path, text))
-    assert ["plug.backend:Backend.forward"] * is_offered == list(found.exports)
+    assert ["plug.backend:Backend.forward"] * is_offered == list(found.replaced)
 
 
 def test_a_name_that_leads_to_another_file_is_not_proposed(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from graphlint.reading.questions import HoldsAny
 from graphlint.rulebook.operations import FUNCTIONS
-from graphlint.static.domain.program import function_of
+from graphlint.static.domain.program import Instance, function_of
 from graphlint.static.findings.trials import set_apart
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import called, segments_with
@@ -134,13 +134,22 @@ def takes_tensors(interpreter: Interpreter, definition: Definition, owner: Class
     parameters = code.parameters[1:] if owner is not None else code.parameters
     if any(parameter.annotation is not None for parameter in parameters):
         promised = (interpreter.refine(UNKNOWN, parameter, function) for parameter in parameters)
-        return any(isinstance(member, Tensor) for value in promised for member in members(value))
+        return any(_carries_tensors(interpreter, member) for value in promised for member in members(value))
     names = {parameter.name for parameter in parameters}
     if not interpreter.project.ask(definition.module.path, _USES_TENSORS) or any(
         _hands_to_host(interpreter, call, names, definition.module) for call in calls_in(code)
     ):
         return False
     return any(treats_as_tensor(interpreter, node, names, definition.module) for node in walk(code.body))
+
+
+def _carries_tensors(interpreter: Interpreter, value: Value) -> bool:
+    """Whether a promised value is a tensor, or an object whose class says that one of its fields is."""
+    if isinstance(value, Instance):
+        quoted = interpreter.annotations.quoted
+        fields = (quoted(text, value.cls.module) for text in value.cls.annotations.values())
+        return any(isinstance(member, Tensor) for field in fields for member in members(field))
+    return isinstance(value, Tensor)
 
 
 def _takes_records(code: ir.Code) -> bool:

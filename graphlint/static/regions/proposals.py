@@ -76,11 +76,12 @@ def _told(
     the method tells which classes are meant.
     """
     names = spelt(callee)
-    said = _words(names if method is None else names[:-1]) - words["general"]
+    is_method = any(name == method for _, name in fitting)
+    said = _words(names[:-1] if is_method else names) - words["general"]
     if said & words["functions"]:
         return []
     if not said:
-        return fitting if method is not None else [one for one in fitting if whole.get(_entry(*one))]
+        return fitting if is_method else [one for one in fitting if whole.get(_entry(*one))]
     named = _sharing(said, fitting) or _sharing(_words(names) - words["general"], fitting)
     return [one for one in named if _entry(*one) in whole] or named
 

@@ -8,16 +8,17 @@ from collections.abc import Iterable, Iterator
 
 from graphlint.rulebook.lexicon import package_of
 from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.index.parts import WORD
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import is_called, takes_tensors
 
-PASS = "forward"  # what an object of another package's kind is asked for, as its modules are
+PASSES = frozenset({"apply", "forward"})  # what the methods begin with that run what an object is for
 _PUT_IN = re.compile(r"^[ \t]*([A-Za-z_]\w*)(?:\.\w+)*\.\w+ = (\w+)[ \t]*$", re.MULTILINE)
 _IMPORT = r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b[^\n]*\b{0}\b|import[ \t]+([\w.]+)[ \t]+as[ \t]+{0}\b)"
 
 
 def replacing(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
-    """What is put into a module or class of another package, and the `forward` of what derives from its classes.
+    """What is put into a module or class of another package, and the passes of what derives from its classes.
 
     Modules of torch are models, and no part of this; what is made here is run by what makes it, and what takes
     no tensors is run in front of captures.
@@ -38,8 +39,10 @@ def _put_in(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definiti
 def _of_kinds(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definition, ClassDefinition]]:
     """What another package runs of classes that derive from its own, and that it makes by itself."""
     for cls in module.index.classes.values():
-        if PASS in cls.methods and _is_kind_of_another(interpreter, cls) and not is_called(interpreter, cls.name):
-            yield cls.methods[PASS][-1], cls
+        passes = [name for name in cls.methods if PASSES.intersection(WORD.findall(name)[:1])]
+        if passes and _is_kind_of_another(interpreter, cls) and not is_called(interpreter, cls.name):
+            run = (name for name in passes if name in PASSES or not is_called(interpreter, name))
+            yield from ((cls.methods[name][-1], cls) for name in run)
 
 
 def _is_kind_of_another(interpreter: Interpreter, cls: ClassDefinition) -> bool:

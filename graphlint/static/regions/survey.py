@@ -30,7 +30,8 @@ class Survey:
 
     A model is `module:Class.forward`, the one that is built of most others first; the packages are those whose classes
     models derive from, PyTorch left out. `targets` are what fits calls in regions that nobody knows the callee of,
-    `exports` what a library offers to those who may capture it. An `engine` has more models than these, and regions
+    `exports` what a library offers to those who may capture it, and `replaced` what other packages run in the place of
+    their own. An `engine` has more models than these, and regions
     that run what they are given. It `captures` models unless its regions run none of its own, but what they are given,
     and no table knows what that is.
     """
@@ -41,6 +42,7 @@ class Survey:
     packages: tuple[str, ...]
     targets: tuple[Target, ...] = ()
     exports: tuple[str, ...] = ()
+    replaced: tuple[str, ...] = ()
     engine: bool = False
     captures: bool = False
 
@@ -68,9 +70,9 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
     own = [one for one in interpreter.regions.values() if not _is_of_test(one.region, interpreter)]
     captured = (interpreter.project.module_at(path) for path in files if path not in shown)
-    others = replacing(interpreter, (one for one in captured if not is_test(one.name)))
-    found_there = dict.fromkeys((*exported(interpreter, files, shown, bool(own)), *others))
-    offered = tuple(one for one in found_there if one not in reached.functions)
+    offered = tuple(one for one in exported(interpreter, files, shown, bool(own)) if one not in reached.functions)
+    run_elsewhere = replacing(interpreter, (one for one in captured if not is_test(one.name)))
+    known_by_now = {*reached.functions, *offered, *found}
     ordered = sorted(found.keys() - offered, key=lambda entry: (-found[entry], entry))
     is_open = runs_anything(interpreter)
     return Survey(
@@ -80,6 +82,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
         tuple(sorted(packages - known)),
         propose_targets(interpreter, files, found),
         offered,
+        tuple(dict.fromkeys(one for one in run_elsewhere if one not in known_by_now)),
         is_open and len(found) > len(offered),
         bool(reached.regions) and (not is_open or bool(rows_for(interpreter)) or _reaches(own, models, interpreter)),
     )
