@@ -1037,6 +1037,30 @@ def test_calls_of_what_is_captured_say_what_it_gets(tmp_path: Path, compiled: st
     assert analysis.expected == analysis.found and () == analysis.report.holes
 
 
+@pytest.mark.parametrize(
+    ("imported", "call"),
+    [
+        ("from vllm.compilation.cuda_graph import CUDAGraphWrapper", "CUDAGraphWrapper(step, config, runtime_mode=1)"),
+        ("from vllm.compilation.cuda_graph import CUDAGraphWrapper", "CUDAGraphWrapper(vllm_config=config, runnable=step)"),
+        ("from vllm_ascend.compilation.acl_graph import ACLGraphWrapper", "ACLGraphWrapper(step, config, 1)"),
+        ("from sfast.cuda.graphs import make_dynamic_graphed_callable", "make_dynamic_graphed_callable(step)"),
+        ("import habana_frameworks.torch as ht", "ht.hpu.wrap_in_hpu_graph(step)"),
+    ],
+)
+def test_what_the_wrapper_of_an_engine_is_given_is_captured(tmp_path: Path, imported: str, call: str) -> None:
+    """The engine is not there: its row says which argument it captures."""
+    program = f"""
+        import torch
+        {imported}
+        def step(x: torch.Tensor):
+            return x.item()  # expect: GL101
+        def load(config):
+            return {call}
+        """
+    analysis = analyse(tmp_path, program)
+    assert analysis.expected == analysis.found
+
+
 def test_what_is_handed_over_and_called_is_no_tensor(tmp_path: Path) -> None:
     """Where nobody is seen to call what is captured, what it calls is not known, and that is told."""
     analysis = analyse(tmp_path, USED.format(compiled=f"fast = {MAKE}", called="print"))
