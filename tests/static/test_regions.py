@@ -1041,7 +1041,7 @@ def test_calls_of_what_is_captured_say_what_it_gets(tmp_path: Path, compiled: st
     ("imported", "call"),
     [
         ("from vllm.compilation.cuda_graph import CUDAGraphWrapper", "CUDAGraphWrapper(step, config, runtime_mode=1)"),
-        ("from vllm.compilation.cuda_graph import CUDAGraphWrapper", "CUDAGraphWrapper(vllm_config=config, runnable=step)"),
+        ("from vllm.compilation.cuda_graph import CUDAGraphWrapper", "CUDAGraphWrapper(runnable=step, vllm_config=1)"),
         ("from vllm_ascend.compilation.acl_graph import ACLGraphWrapper", "ACLGraphWrapper(step, config, 1)"),
         ("from sfast.cuda.graphs import make_dynamic_graphed_callable", "make_dynamic_graphed_callable(step)"),
         ("import habana_frameworks.torch as ht", "ht.hpu.wrap_in_hpu_graph(step)"),
