@@ -560,6 +560,20 @@ FLOW = {
         [row for row in [x]]
         row.item()
         """,
+    "a comprehension over nothing gives nothing": """
+        def read(*rows, **named):
+            kept = {name: row for name, row in named.items() if name not in SKIPPED}
+            for row in kept.values():
+                row.cpu()  # expect: GL201
+            for row in [row for row in rows if row is not None]:
+                row.item()
+        def skip(*rows, **named):
+            for row in {name: row for name, row in named.items() if name not in SKIPPED}.values():
+                row.cpu()
+            any(row.item() for row in rows)
+        read(row=x)
+        skip()
+        """,
     "walrus": """
         if (y := x.sum()) is not None:
             y.item()  # expect: GL101
@@ -652,7 +666,7 @@ FLOW = {
         )
         """,
 }
-AROUND = "DEBUG = False\nKEPT = None\nclass Box:\n    value = None\n"
+AROUND = "DEBUG = False\nKEPT = None\nSKIPPED = ['grid']\nclass Box:\n    value = None\n"
 
 
 @pytest.mark.parametrize(

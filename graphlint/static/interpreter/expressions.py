@@ -140,7 +140,9 @@ class Expressions:
         return made
 
     def _joined_comprehension(self, node: ir.Comprehension, first: Value, frame: Frame) -> Value:
-        """A comprehension, once for all elements; `first` is what its first clause goes over."""
+        """A comprehension, once for all elements; `first` is what its first clause goes over, and may be nothing."""
+        if isinstance(first, Sequence) and first.elements == ():
+            return Sequence(node.kind, ()) if node.key is None else Mapping(())
         for number, (target, iterable, tests) in enumerate(node.clauses):
             value = self.eval(iterable, frame) if number else first
             self.interpreter.loops.assume_filled(iterable, frame)
