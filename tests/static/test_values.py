@@ -574,6 +574,25 @@ FLOW = {
         read(row=x)
         skip()
         """,
+    "what is repeated is alike": """
+        rows = [(unknown, number)] * number
+        sizes = [row[0] for row in rows]
+        if not all(sizes[0] == size for size in sizes):
+            x.item()
+        if not all(size == sizes[-1] for size in sizes):
+            x.item()
+        others = [row[0] for row in rows if row[1]]
+        if not all(others[0] == size for size in sizes):
+            x.tolist()  # expect: GL101
+        sizes.append(unknown)
+        if not all(sizes[0] == size for size in sizes):
+            x.item()  # expect: GL101
+        """,
+    "what may differ is not alike": """
+        for sizes in ([number, unknown] * number, [unknown.get(row) for row in [number] * number], unknown * number):
+            if not all(sizes[0] == size for size in sizes):
+                x.item()  # expect: GL101
+        """,
     "walrus": """
         if (y := x.sum()) is not None:
             y.item()  # expect: GL101
