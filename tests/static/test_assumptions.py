@@ -601,7 +601,9 @@ class Encoding(torch.nn.Module):
 """
 
 
-@pytest.mark.parametrize(("left", "when"), [("return", ["self.pe.size(1) < x.size(1)"]), ("print(x.shape)", [])])
+@pytest.mark.parametrize(
+    ("left", "when"), [("return", ["self.pe is not None", "self.pe.size(1) < x.size(1)"]), ("print(x.shape)", [])]
+)
 def test_what_is_left_where_kept_state_fits_is_a_condition(tmp_path: Path, left: str, when: list[str]) -> None:
     """That there is none yet is the first run alone."""
     report = analyse(tmp_path, ENCODING.format(left=left), regions=("main:Encoding.forward",), select=("GL202",)).report
