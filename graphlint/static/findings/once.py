@@ -24,10 +24,10 @@ from graphlint.static.syntax.remembered import remembered, remembered_in_run
 from graphlint.static.syntax.traversal import (
     assignments_to,
     blocks_in,
-    children,
     holds,
     last_name,
     names_in,
+    surely_in,
     walk,
     words_in,
 )
@@ -156,7 +156,7 @@ class Once:
 
     def _behind(self, function: Function, block: Hashable, taken: Taken, depth: int) -> Iterator[Hashable]:
         yield block
-        for call in _surely(block, taken) if depth else ():
+        for call in surely_in(block, taken) if depth else ():
             called = self._called(call, function) if isinstance(call, ir.Call) else None
             inner = function_of(called, function.owner) if called is not None else None
             if inner is not None:
@@ -340,26 +340,10 @@ def _behind_in(block: ir.Block, node: ir.Node, outcome: bool) -> tuple[Hashable,
     return ()
 
 
-def _surely(block: Hashable, taken: Taken) -> Iterator[object]:
-    """What stands in a block and runs with it: of branches, those that are taken, or both."""
-    pending = [block]
-    while pending:
-        part = pending.pop()
-        match part:
-            case ir.If(test=test, body=body, orelse=orelse):
-                outcome = taken.get(test)
-                pending += [test] if outcome is None else [test, body if outcome else orelse]
-            case ir.Define() | ir.DefineClass() | ir.Lambda():
-                continue
-            case _:
-                yield part
-                pending += children(part)
-
-
 def _is_given(kept: _Kept, block: Hashable, taken: Taken) -> bool:
     """Whether a block surely gives state what puts a test of it out."""
     return not _given_in(block).isdisjoint((*kept.names, kept.alias)) and any(
-        _gives(part, kept) for part in _surely(block, taken)
+        _gives(part, kept) for part in surely_in(block, taken)
     )
 
 
