@@ -150,13 +150,15 @@ class Sequence(Composite):
     """A list, tuple, set, iterator, module-list or sequential.
 
     `elements` is None when the length is not known: `element` stands for every element then, the first ones, which
-    `prefix` knows better, among them. Of one that holds too much, only the kinds of its elements are known.
+    `prefix` knows better, among them. Of one that holds too much, only the kinds of its elements are known. Where it
+    `is_alike`, all of them are equal.
     """
 
     kind: str
     elements: tuple[Value, ...] | None
     element: Value = UNKNOWN
     prefix: tuple[Value, ...] = ()
+    is_alike: bool = False
 
     def __post_init__(self) -> None:
         self._settle((*self.first, self.element), bool(self.first) or self.elements == () or self.element != UNKNOWN)
@@ -298,9 +300,7 @@ forget_unions = _kept_union.cache_clear
 
 def join(left: Value, right: Value) -> Value:
     """What is known where two paths meet."""
-    if left is right or left == right:
-        return left
-    return union((left, right))
+    return left if left is right or left == right else union((left, right))
 
 
 def merge_tensors(left: Tensor, right: Tensor) -> Tensor:
@@ -373,8 +373,7 @@ def _merge_mappings(left: Mapping, right: Mapping) -> Mapping:
 
 def _of_kind(value: Value) -> Value:
     """Another number of the same kind; what is no number stays."""
-    is_number = isinstance(value, Const) and value.kind in (int, float)
-    return Host(value.kind.__name__) if isinstance(value, Const) and is_number else value
+    return Host(value.kind.__name__) if isinstance(value, Const) and value.kind in (int, float) else value
 
 
 def limit_depth(value: Value, depth: int = MAX_DEPTH) -> Value:

@@ -580,6 +580,47 @@ with torch.cuda.graph(torch.cuda.CUDAGraph()):
     assert ["Layer.shown is not None"] == [condition.text for condition in finding.when]
 
 
+APART = """
+import torch
+
+class Layer:
+    shown: dict | None = {default}
+
+    def __call__(self, x):
+        if Layer.shown is not None:
+            x.sum().item()
+        return x
+
+# file: serve.py
+import torch
+from main import Layer
+{used}
+
+layer = Layer()
+x = torch.ones(4, device="cuda")
+layer(x)
+with torch.cuda.graph(torch.cuda.CUDAGraph()):
+    layer(x)
+
+# file: look.py
+from main import Layer
+
+def show():
+    Layer.shown = {{}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "used", "is_told"), [("None", "", False), ("None", "import look", True), ("{}", "", True)]
+)
+def test_what_only_a_script_apart_sets_is_not_set_in_a_capture(
+    tmp_path: Path, default: str, used: str, is_told: bool
+) -> None:
+    """A member of a class that is there to look at what runs: nobody imports what gives it something."""
+    program = APART.format(default=default, used=used)
+    assert [code for *_, code in analyse(tmp_path, program).shown] == ["GL101"] * is_told
+
+
 ENCODING = """
 import torch
 
@@ -601,7 +642,9 @@ class Encoding(torch.nn.Module):
 """
 
 
-@pytest.mark.parametrize(("left", "when"), [("return", ["self.pe.size(1) < x.size(1)"]), ("print(x.shape)", [])])
+@pytest.mark.parametrize(
+    ("left", "when"), [("return", ["self.pe is not None", "self.pe.size(1) < x.size(1)"]), ("print(x.shape)", [])]
+)
 def test_what_is_left_where_kept_state_fits_is_a_condition(tmp_path: Path, left: str, when: list[str]) -> None:
     """That there is none yet is the first run alone."""
     report = analyse(tmp_path, ENCODING.format(left=left), regions=("main:Encoding.forward",), select=("GL202",)).report

@@ -409,3 +409,53 @@ def train(make, batches):
 def test_a_callable_that_nobody_knows_is_a_hole_of_its_graph(tmp_path: Path, callee: str, told: list[str]) -> None:
     """Nothing is found in what was not looked at."""
     assert told == [name for _, _, name, _ in holes(analyse(tmp_path, GRAPHED.format(callee=callee)))]
+
+
+ASKED = """
+import torch
+
+class FirstBackend:
+    parts = None
+
+    def prepare(self, x):
+        return x.item()  # line 8
+
+class SecondBackend:
+    def __init__(self):
+        self.inner = [FirstBackend()]
+
+    def prepare(self, x):
+        return x.tolist()  # line 15
+
+class Runner:
+    @staticmethod
+    def leaves(backend):
+        {asks}
+        return [backend]
+
+    def run(self, backend, x):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            backend.prepare(x)
+        self.state = self.leaves(backend)
+
+def main(backend):
+    Runner().run(backend, torch.ones(4, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("asks", "runs", "lines"),
+    [
+        ("parts = [backend, *backend.parts]", "main:*Backend.prepare", [8]),
+        ("parts = [backend, *backend.inner]", "main:*Backend.prepare", [15]),
+        ("if backend is None: return backend.parts", "main:*Backend.prepare", [8, 15]),
+        ("parts = backend.parts if hasattr(backend, 'parts') else []", "main:*Backend.prepare", [8, 15]),
+        ("backend.parts = []", "main:*Backend.prepare", [8, 15]),
+        ("parts = [backend, *backend.parts]", "main:SecondBackend.prepare", [15]),
+    ],
+)
+def test_a_glob_means_what_has_all_that_is_asked_of_it(tmp_path: Path, asks: str, runs: str, lines: list[int]) -> None:
+    """What a function surely asks its object for; who names one class by itself means that."""
+    program = ASKED.format(asks=asks)
+    analysis = analyse(tmp_path, program, targets=(Target("main:Runner.run", (runs,), "backend.prepare"),))
+    assert lines == [line for _, line, _ in analysis.found]

@@ -143,3 +143,58 @@ def test_one_of_several_objects_is_given_no_method_of_another(tmp_path: Path, gi
     """`self.mlp.run = self.mlp.plain` gives each its own; a method of some other object is given to all of them."""
     (finding,) = analyse(tmp_path, CHOSEN.format(given=given)).report.findings
     assert [one.text for one in finding.when] == condition
+
+
+HIDDEN = """
+import torch
+from functools import partial
+
+class Wrapper:
+    def __init__(self, buffer):
+        self.buffer = buffer
+
+    def plan(self, x):
+        return x.cpu()
+
+def fast_plan(wrapper, x):
+    return x + 1
+
+class Backend:
+    def __init__(self):
+        self.buffer = torch.empty(4, device="cuda")
+        self.wrappers = {{}}
+
+    def prepare(self, size):
+        wrapper = Wrapper(self.buffer)
+        wrapper.plan(self.buffer)
+        {given}
+        self.wrappers[size] = wrapper
+
+    def apply(self, size, x):
+        self.update({wrapper}, x)
+
+    def update(self, wrapper: Wrapper, x):
+        wrapper.plan(x)
+
+def main(backend: Backend, size):
+    x = torch.ones(4, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        backend.apply(size, x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "wrapper", "is_told"),
+    [
+        ("wrapper.plan = partial(fast_plan, wrapper)", "self.wrappers[size]", False),
+        ("wrapper.size = partial(fast_plan, wrapper)", "self.wrappers[size]", True),
+        ("wrapper.plan = None", "self.wrappers[size]", True),
+        ("wrapper.plan = partial(fast_plan, wrapper)", "Wrapper(self.buffer)", True),
+    ],
+)
+def test_an_object_that_is_promised_may_have_had_its_method_replaced(
+    tmp_path: Path, given: str, wrapper: str, is_told: bool
+) -> None:
+    """Nothing says which of the two a region calls, unless it makes the object by itself."""
+    program = HIDDEN.format(given=given, wrapper=wrapper)
+    assert [code for *_, code in analyse(tmp_path, program).shown] == ["GL201"] * is_told

@@ -33,7 +33,10 @@ class Base:
 class Layer(Base):
     def __init__(self, ask):
         self.is_raw, self.value, self.kept, self.ask, self.made = True, None, {{}}, ask, None
-        self.tables = [{{}}]
+        self.tables, self.rows = [{{}}], 0
+
+    def grow(self, n):
+        self.rows = n
 
     def measure(self, x):
         {measure}
@@ -128,6 +131,15 @@ STAYS = {
         "value = self.value\nvalue = value\nif value is None:\n    self.value = x.item()\nreturn x",
         "pass",
     ),
+    "what is too small and stays so": ("if self.rows < n:\n    self.value = x.item()\nreturn x", "self.rows = n"),
+    "what another method makes small again": (
+        "if self.rows < n:\n    self.rows = n\n    self.value = x.item()\nreturn x",
+        "self.rows = 0",
+    ),
+    "something that is there, without room enough": (
+        "if _pool is None or self.rows < n:\n    warm_pool(x)\nreturn x",
+        "self.rows = n",
+    ),
     "a parameter": ("if not n:\n    n = x.item()\nreturn x", "pass"),
 }
 
@@ -145,6 +157,11 @@ OF_SIZES = {
     "a key that holds itself": "key = name\nkey = (key, name)\nif key not in _tables:\n    _tables[key] = {made}",
     "whether it is still that of its owner": (
         "found = _tables.get(n)\nif found is not None and found[0] is x:\n    return found[1]\n_tables[n] = (x, {made})"
+    ),
+    "room enough": "if self.rows < n:\n    self.rows = n\n    self.made = {made}\nreturn x",
+    "something, and room enough": (
+        "if _pool is None or self.rows < n:\n    warm_pool(x)\n    if self.rows < n:\n        self.grow(n)\n"
+        "    self.made = {made}\nreturn x"
     ),
     "whether it fits": "if self.made is None or self.made.shape[0] < n:\n    self.made = {made}\nreturn x",
 }

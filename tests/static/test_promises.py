@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -83,3 +84,60 @@ def test_what_is_asserted_of_captures_is_no_way_of_one(tmp_path: Path, asserted:
 def test_other_assertions_exclude_nothing(tmp_path: Path, asserted: str) -> None:
     """What does not speak of captures, or leaves open whether there is one."""
     assert "unpad" in _sure(tmp_path, asserted)
+
+
+REFUSED = """
+import torch
+
+class Triton:
+    def forward(self, x):
+        return x + 1
+
+class Plain:
+    def forward(self, x):
+        return x * x.max().item()
+
+KINDS = {{"triton": Triton, "fa3": Triton, "plain": Plain{more}}}
+
+class Attention:
+    def __init__(self, kind):
+        self.kind = kind
+        self.backend = KINDS[kind]()
+
+    def forward(self, x):
+        return self.backend.forward(x)
+
+class Runner:
+    def __init__(self, kind):
+        self.attention = Attention(kind)
+
+    def capture(self, x):
+        kind = self.attention.kind
+{choice}
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            self.attention.forward(x)
+
+def main(kind):
+    Runner(kind).capture(torch.ones(4, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("choice", "more", "is_told"),
+    [
+        ("if kind == 'triton':\n    n = 1\nelif kind in ('fa3',):\n    n = 2\nelse:\n    raise ValueError", "", False),
+        ("if kind not in ('triton', 'fa3'):\n    raise ValueError", "", False),
+        ("if kind != 'triton':\n    raise ValueError", "", False),
+        ("if kind not in ('triton', 'plain'):\n    raise ValueError", "", True),
+        ("if kind == 'triton':\n    n = 1\nelif kind in ('fa3',):\n    n = 2\nelse:\n    n = 3", "", True),
+        ("if kind == 'triton':\n    n = 1\nelif x == 'fa3':\n    n = 2\nelse:\n    raise ValueError", "", True),
+        ("if kind not in ('other', 'fa3'):\n    raise ValueError", "", True),
+        ("if kind not in ('triton', 'fa4'):\n    raise ValueError", ", 'fa4': Plain", True),
+    ],
+)
+def test_what_stands_under_a_refused_word_is_not_captured(
+    tmp_path: Path, choice: str, more: str, is_told: bool
+) -> None:
+    """The function that captures names the words for which it does; those of a table of classes are the same."""
+    program = REFUSED.format(choice=textwrap.indent(choice, " " * 8), more=more)
+    assert [code for *_, code in analyse(tmp_path, program).shown] == ["GL101"] * is_told

@@ -560,6 +560,39 @@ FLOW = {
         [row for row in [x]]
         row.item()
         """,
+    "a comprehension over nothing gives nothing": """
+        def read(*rows, **named):
+            kept = {name: row for name, row in named.items() if name not in SKIPPED}
+            for row in kept.values():
+                row.cpu()  # expect: GL201
+            for row in [row for row in rows if row is not None]:
+                row.item()
+        def skip(*rows, **named):
+            for row in {name: row for name, row in named.items() if name not in SKIPPED}.values():
+                row.cpu()
+            any(row.item() for row in rows)
+        read(row=x)
+        skip()
+        """,
+    "what is repeated is alike": """
+        rows = [(unknown, number)] * number
+        sizes = [row[0] for row in rows]
+        if not all(sizes[0] == size for size in sizes):
+            x.item()
+        if not all(size == sizes[-1] for size in sizes):
+            x.item()
+        others = [row[0] for row in rows if row[1]]
+        if not all(others[0] == size for size in sizes):
+            x.tolist()  # expect: GL101
+        sizes.append(unknown)
+        if not all(sizes[0] == size for size in sizes):
+            x.item()  # expect: GL101
+        """,
+    "what may differ is not alike": """
+        for sizes in ([number, unknown] * number, [unknown.get(row) for row in [number] * number], unknown * number):
+            if not all(sizes[0] == size for size in sizes):
+                x.item()  # expect: GL101
+        """,
     "walrus": """
         if (y := x.sum()) is not None:
             y.item()  # expect: GL101
@@ -652,7 +685,7 @@ FLOW = {
         )
         """,
 }
-AROUND = "DEBUG = False\nKEPT = None\nclass Box:\n    value = None\n"
+AROUND = "DEBUG = False\nKEPT = None\nSKIPPED = ['grid']\nclass Box:\n    value = None\n"
 
 
 @pytest.mark.parametrize(

@@ -24,10 +24,10 @@ from graphlint.static.syntax.remembered import remembered, remembered_in_run
 from graphlint.static.syntax.traversal import (
     assignments_to,
     blocks_in,
-    children,
     holds,
     last_name,
     names_in,
+    surely_in,
     walk,
     words_in,
 )
@@ -47,7 +47,7 @@ Taken = Mapping[ir.Expr, bool]
 @dataclass(frozen=True, slots=True)
 class _Kept:
     """State by its last name, and what puts a test of it out: a value that is `true`, `false`, `something` or `none`,
-    or an `item` more. `alias` is what a table is called where it is asked.
+    an `item` more, or the `size` that is asked for. `alias` is what a table is called where it is asked, or that size.
     """
 
     name: str
@@ -71,6 +71,8 @@ class _Kept:
                 return literal is not self and not literal
             case "true":
                 return bool(literal)
+            case "size":
+                return isinstance(value, ir.Name) and value.id == self.alias
         return literal is not None or self.needs == "item"
 
     def is_undone_by(self, written: Written) -> bool:
@@ -90,6 +92,8 @@ class _Kept:
                 return literal is self or bool(literal)
             case "true":
                 return not literal
+            case "size":
+                return literal is not self
         return literal is None or (isinstance(value, ast.Name) and value.id in handed)
 
 
@@ -121,12 +125,19 @@ class Once:
         taken = {test: outcome for one in assumed for test, outcome in ((one.test, one.outcome), *one.asked)}
         function = assumption.function
         for test, outcome in assumption.asked:
-            kept = _kept(test, outcome, _Asking(function, sites, of_sizes))
-            if kept is None or self._is_undone(kept, function):
-                continue
-            if any(_is_given(kept, block, taken) for block in self._run(assumption, sites, taken)):
+            kept = _kept_of(test, outcome, _Asking(function, sites, of_sizes))
+            if kept and all(self._is_filled(one, assumption, sites, taken) for one in kept):
                 return True
         return False
+
+    def _is_filled(self, kept: _Kept, assumption: Assumption, sites: tuple[Site, ...], taken: Taken) -> bool:
+        """Whether what runs behind a test gives state what puts the test out, and nothing else takes it away."""
+        if self._is_undone(kept, assumption.function):
+            return False
+        if kept.needs == "size":  # which the branch that is taken for it asks again
+            asked = (part.test for part in walk(assumption.function.code.body) if isinstance(part, ir.If))
+            taken = {**taken, **{test: True for test in asked if _too_small(test) == kept}}
+        return any(_is_given(kept, block, taken) for block in self._run(assumption, sites, taken))
 
     def _run(self, assumption: Assumption, sites: tuple[Site, ...], taken: Taken) -> Iterator[Hashable]:
         """What runs behind a test: the rest of its function, what that calls there, and what is on the way to it and
@@ -145,7 +156,7 @@ class Once:
 
     def _behind(self, function: Function, block: Hashable, taken: Taken, depth: int) -> Iterator[Hashable]:
         yield block
-        for call in _surely(block, taken) if depth else ():
+        for call in surely_in(block, taken) if depth else ():
             called = self._called(call, function) if isinstance(call, ir.Call) else None
             inner = function_of(called, function.owner) if called is not None else None
             if inner is not None:
@@ -205,6 +216,28 @@ def _deletes(module: Module, name: str) -> bool:
 
 def _inner(target: ast.expr) -> tuple[ast.expr, ...]:
     return (target.value,) if isinstance(target, ast.Subscript) else ()
+
+
+def _kept_of(test: ir.Expr, outcome: bool, asking: _Asking) -> tuple[_Kept, ...]:
+    """The state that a test asks, all of which puts it out together; nothing if it asks for more.
+
+    What is too small for this run is large enough for the next one of its sizes: `flags is None or held.rows < rows`.
+    """
+    kept, grown = _kept(test, outcome, asking), _too_small(test) if asking.of_sizes and outcome else None
+    if kept is None and grown is None and isinstance(test, ir.Boolean) and test.operator == "or" and outcome:
+        sides = [_kept_of(side, outcome, asking) for side in (test.left, test.right)]
+        return (*sides[0], *sides[1]) if all(sides) else ()
+    return tuple(one for one in (kept, grown) if one is not None)
+
+
+def _too_small(test: ir.Expr) -> _Kept | None:
+    """The size that an attribute is asked for and has not, if a test asks for nothing else."""
+    match test:
+        case ir.Compare(left=ir.Attribute(attr=name), comparisons=[("<", ir.Name(id=wanted))]):
+            return _Kept(name, True, "size", wanted)
+        case ir.Compare(left=ir.Name(id=wanted), comparisons=[(">", ir.Attribute(attr=name))]):
+            return _Kept(name, True, "size", wanted)
+    return None
 
 
 def _kept(test: ir.Expr, outcome: bool, asking: _Asking) -> _Kept | None:
@@ -307,26 +340,10 @@ def _behind_in(block: ir.Block, node: ir.Node, outcome: bool) -> tuple[Hashable,
     return ()
 
 
-def _surely(block: Hashable, taken: Taken) -> Iterator[object]:
-    """What stands in a block and runs with it: of branches, those that are taken, or both."""
-    pending = [block]
-    while pending:
-        part = pending.pop()
-        match part:
-            case ir.If(test=test, body=body, orelse=orelse):
-                outcome = taken.get(test)
-                pending += [test] if outcome is None else [test, body if outcome else orelse]
-            case ir.Define() | ir.DefineClass() | ir.Lambda():
-                continue
-            case _:
-                yield part
-                pending += children(part)
-
-
 def _is_given(kept: _Kept, block: Hashable, taken: Taken) -> bool:
     """Whether a block surely gives state what puts a test of it out."""
     return not _given_in(block).isdisjoint((*kept.names, kept.alias)) and any(
-        _gives(part, kept) for part in _surely(block, taken)
+        _gives(part, kept) for part in surely_in(block, taken)
     )
 
 

@@ -20,6 +20,7 @@ from graphlint.static.findings.once import Once
 from graphlint.static.findings.origins import contradicts
 from graphlint.static.findings.phases import is_other_phase
 from graphlint.static.findings.promises import Promises
+from graphlint.static.findings.refused import is_refused
 from graphlint.static.findings.trials import is_tried
 from graphlint.static.findings.used import asks_for_used
 from graphlint.static.syntax import ir
@@ -110,7 +111,7 @@ class Ways:
             assumed = [self._assumptions[number] for number in way.assumed]
             if is_of_other_maker(way.sites, place, opened.region, self._lexicon):
                 continue
-            if captures_again(way.sites) or asks_for_used(assumed, way.sites):
+            if captures_again(way.sites) or asks_for_used(assumed, way.sites) or is_refused(way.sites, place):
                 continue
             if is_tried(opened.region, (site.path for site in way.sites), place.path, self._project.trials):
                 continue

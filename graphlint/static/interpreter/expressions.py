@@ -15,6 +15,7 @@ from graphlint.static.syntax import ir
 from graphlint.values import (
     MAX_DEPTH,
     NONE,
+    TRUE,
     UNKNOWN,
     Arguments,
     Const,
@@ -140,7 +141,9 @@ class Expressions:
         return made
 
     def _joined_comprehension(self, node: ir.Comprehension, first: Value, frame: Frame) -> Value:
-        """A comprehension, once for all elements; `first` is what its first clause goes over."""
+        """A comprehension, once for all elements; `first` is what its first clause goes over, and may be nothing."""
+        if isinstance(first, Sequence) and first.elements == ():
+            return Sequence(node.kind, ()) if node.key is None else Mapping(())
         for number, (target, iterable, tests) in enumerate(node.clauses):
             value = self.eval(iterable, frame) if number else first
             self.interpreter.loops.assume_filled(iterable, frame)
@@ -153,7 +156,10 @@ class Expressions:
         if node.key is not None:
             self.eval(node.key, frame)
             return Mapping((), element)
-        return Sequence(node.kind, None, element)
+        is_alike = isinstance(first, Sequence) and first.is_alike and len(node.clauses) == 1
+        if is_alike and _asks_for_same(node):
+            return Sequence(node.kind, None, TRUE)
+        return Sequence(node.kind, None, element, is_alike=is_alike and _is_part(node.element, node.clauses[0][0]))
 
     def _known_comprehension(self, node: ir.Comprehension, value: Value, frame: Frame) -> Value | None:
         """A comprehension over constants, element by element: what registries are made of."""
@@ -258,6 +264,30 @@ class Expressions:
             else:
                 positional.append(value)
         return Arguments(tuple(positional), tuple(keywords.items()), star, double_star, frozenset(optional))
+
+
+def _is_part(node: ir.Expr, whole: ir.Expr) -> bool:
+    """Whether an expression gives a name, or what that has in a place that is written down."""
+    match node, whole:
+        case ir.Name(id=name), ir.Name(id=known):
+            return name == known
+        case ((ir.Subscript(value=held, index=ir.Literal()) | ir.Attribute(value=held)), _):
+            return _is_part(held, whole)
+    return False
+
+
+def _asks_for_same(node: ir.Comprehension) -> bool:
+    """Whether each element of what has a name is compared with one of them: `sizes[0] == size for size in sizes`."""
+    match node.element, node.clauses[0]:
+        case ir.Compare(left=left, comparisons=[("==", right)]), (ir.Name(id=target), ir.Name(id=iterable), _):
+            sides = left, right
+        case _:
+            return False
+    for one, other in (sides, sides[::-1]):
+        match one, other:
+            case ir.Subscript(value=ir.Name(id=held), index=ir.Literal()), ir.Name(id=name):
+                return held == iterable and name == target
+    return False
 
 
 def _is_constant(value: Value) -> bool:

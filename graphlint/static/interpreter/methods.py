@@ -20,6 +20,7 @@ from graphlint.static.domain.program import (
 )
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.calls import MAX_TARGETS
+from graphlint.static.interpreter.hidden import Hidden
 from graphlint.static.models.containers import entry, lacks
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in
@@ -51,6 +52,7 @@ class Methods:
 
     def __init__(self, interpreter: Interpreter) -> None:
         self.interpreter = interpreter
+        self.hidden = Hidden(interpreter)
 
     def call(self, receiver: Value, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         """Call a method by name; each thing that the receiver can be answers for itself."""
@@ -120,6 +122,11 @@ class Methods:
                     calls.call(promised[instance], arguments.prepend(instance), node, frame)
                     for instance in dispatched(taking, asked, frame, self.interpreter.unnamed)
                 )
+            hiding = () if held or not frame.in_region else self.hidden.by(receiver.cls, name)
+            if hiding:
+                kinds = [*hiding, *members(heap.load(receiver, name, frame))]
+                each = dispatched(kinds, node.func if node is not None else None, frame, kinds)
+                return union(self.interpreter.calls.call(one, arguments, node, frame) for one in each)
         # An attribute that stands for the object itself would go round in circles.
         target = without(heap.load(receiver, name, frame), receiver)
         if target in (UNKNOWN, receiver):

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.program import Function
-from graphlint.static.index.module import ClassDefinition
+from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import stores
 from graphlint.static.interpreter.switches import KIND, Switches
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_in
-from graphlint.values import ExternalObject, Value
+from graphlint.values import NONE, ExternalObject, Value
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -33,6 +33,7 @@ class Modes:
         self.flags: dict[str, bool] = {}
         self.defaults: dict[tuple[ClassDefinition, str], bool | None] = {}
         self.empty: dict[str, bool] = {}
+        self.tried: dict[tuple[ClassDefinition, str], bool] = {}
 
     def is_off(self, cls: ClassDefinition, flag: str, value: bool, around: frozenset[Value]) -> bool:
         """Whether an attribute is such a flag, and nothing around gives it this value."""
@@ -50,6 +51,24 @@ class Modes:
             others = self.interpreter.project.answering(named)
             self.empty[name] = self._is_given_none(name) and next(others, None) is None
         return self.empty[name]
+
+    def is_given_apart(self, cls: ClassDefinition, name: str) -> bool:
+        """Whether a member of a class is None, but for scripts that give it something to look at what runs: nobody
+        imports them, and they capture nothing.
+        """
+        if (cls, name) not in self.tried:
+            project = self.interpreter.project
+            givers = {project.module_at(path) for path in project.storing(name)}
+            is_none = self.interpreter.classes.field_default(cls, name) == NONE and not project.owning(name)
+            is_apart = bool(givers) and cls.module not in givers and all(map(self._stands_apart, givers))
+            self.tried[cls, name] = is_none and is_apart
+        return self.tried[cls, name]
+
+    def _stands_apart(self, module: Module) -> bool:
+        name = module.name.rpartition(".")[2]
+        speaking = self.interpreter.project.answering(HoldsAny([name], rf"\b{name}\b(?!\.py)"))
+        captures = any(path == str(module.path) for path, _ in self.interpreter.places_of_regions)
+        return not captures and all(path == module.path for path in speaking)
 
     def _is_given_none(self, name: str) -> bool:
         """Whether every assignment to an attribute gives it None; who finds another one looks no further."""

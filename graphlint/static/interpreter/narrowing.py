@@ -75,8 +75,11 @@ def _is_left_out(interpreter: Interpreter, test: ir.Expr, outcome: bool, frame: 
             is_given = (sign == "is not") is outcome
         case _:
             asked, is_given = test, outcome
-    if is_given and isinstance(asked, ir.Attribute) and interpreter.heap.modes.is_never_given(asked.attr):
-        return True
+    if is_given and isinstance(asked, ir.Attribute):
+        modes, owner = interpreter.heap.modes, interpreter.static_value(asked.value, frame.module)
+        is_apart = isinstance(owner, Class) and modes.is_given_apart(owner.definition, asked.attr)
+        if is_apart or modes.is_never_given(asked.attr):
+            return True
     key, value = _held(interpreter, asked, frame, frame.env)
     if not is_given or key is None or isinstance(key, str) or value != loosened(NONE):
         return False

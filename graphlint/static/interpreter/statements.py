@@ -197,7 +197,8 @@ class Statements:
         """
         for answer, (_, behind, _) in ends.items():
             if Assumption(frame.function, test, not answer).is_unfilled:
-                yield from (one for one in behind[len(before) :] if one.test is not test)
+                new = behind[len(before) :]
+                yield from new if any(one.test is not test for one in new) else ()
 
     def _with(self, node: ir.With, frame: Frame) -> bool:
         around = frame.around

@@ -61,7 +61,9 @@ class Iterables:
             _, least_sure = min(tensors, key=lambda found: found[0])
             self.evaluator.observe(frame, node, Truth(least_sure, "search"))
         if name in ("any", "all"):
-            known = {truth(value) for value in pool} if is_known else {None}
+            known = {truth(value) for value in pool}
+            if not is_known and known != {name == "all"}:  # what there is none of decides nothing
+                known = {None}
             decided = (name == "any") in known
             return Const(name == "any") if decided else Const(name == "all") if None not in known else Host("bool")
         if name == "sorted":

@@ -93,7 +93,8 @@ class Operators:
 
     def _concatenated(self, sign: str, left: Sequence, right: Value) -> Value:
         if sign == "*":
-            return Sequence(left.kind, None, left.any_element)
+            is_alike = left.is_alike or (left.elements is not None and len(left.elements) == 1)
+            return Sequence(left.kind, None, left.any_element, is_alike=is_alike)
         if not isinstance(right, Sequence):
             return Sequence(left.kind, None, join(left.any_element, UNKNOWN), left.first)
         is_known = left.elements is not None and right.elements is not None

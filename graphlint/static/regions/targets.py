@@ -17,6 +17,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.index.headers import header
 from graphlint.static.interpreter.interpreter import MAX_CONTEXTS, Interpreter
 from graphlint.static.models.inputs import entry_arguments, on_device
+from graphlint.static.regions.asked import lacks_asked
 from graphlint.static.regions.holes import Followed, Hole, accepts, find_holes
 from graphlint.static.regions.patterns import Named, find_functions, functions_in, is_named, matching
 from graphlint.static.syntax import ir
@@ -78,7 +79,7 @@ class Targets:
         meant = [hole for hole in holes if _lies_in(hole, target.at, places) and _is_spelt(hole, target.call)]
         if not meant and limit is not None:
             return
-        functions = [named for pattern in target.runs for named in find(pattern)]
+        functions = [named for pattern in target.runs for named in self._named(pattern, find, meant)]
         for model, named in enumerate(_spread(functions) if meant else ()):
             for call, hole in enumerate(_fitting(named, meant, target.call is not None)):
                 self.done.add(target)
@@ -92,6 +93,18 @@ class Targets:
                     _call(self.interpreter, named, hole)
                     self.interpreter.limit = MAX_CONTEXTS
                     told.run.add(named.entry)
+
+    def _named(self, pattern: str, find: Find, holes: Iterable[Hole]) -> list[Named]:
+        """What a pattern names; a glob names none whose objects lack what is asked of them at each of its holes."""
+        found = find(pattern)
+        if "*" not in pattern or not holes:
+            return found
+        owned = [(one, one.owner) for one in found]
+        return [
+            one
+            for one, owner in owned
+            if owner is None or not all(lacks_asked(self.interpreter, owner, hole) for hole in holes)
+        ]
 
 
 def telling(interpreter: Interpreter, hole: Hole) -> list[Target]:

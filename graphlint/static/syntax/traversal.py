@@ -136,6 +136,22 @@ def holds(block: object, node: ir.Node) -> bool:
     return any(part is node for part in walk(block))
 
 
+def surely_in(block: object, taken: Mapping[ir.Expr, bool]) -> Iterator[object]:
+    """What stands in a block and runs with it: of branches, those that are taken, if that is known."""
+    pending = [block]
+    while pending:
+        part = pending.pop()
+        match part:
+            case ir.If(test=test, body=body, orelse=orelse):
+                outcome = taken.get(test)
+                pending += [test] if outcome is None else [test, body if outcome else orelse]
+            case ir.Define() | ir.DefineClass() | ir.Lambda():
+                continue
+            case _:
+                yield part
+                pending += children(part)
+
+
 def walk(node: object) -> Iterator[object]:
     """A node, or a tuple of them, and everything that stands in it, in the order of the source."""
     pending = [node]
