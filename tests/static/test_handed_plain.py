@@ -136,6 +136,19 @@ PROGRAMS = {
         def step(x: torch.Tensor, *, seed):
             return x * key(seed)
         """,
+    "what has items by words is a table": """
+        def step(x: torch.Tensor, state, current):
+            factor = torch.tensor(1 - 2 * current["step"] / current["steps"])
+            state["limit"] = torch.round(state["ratio"] / factor)
+            state["y"] = x * 2
+            return state["y"].item()  # expect: GL101
+        """,
+    "what has items by numbers is a tensor": """
+        def step(x: torch.Tensor, state, current):
+            factor = torch.tensor(1 - 2 * current["step"] / current["steps"])
+            state[0] = torch.round(current["ratio"] / factor)  # expect: GL202
+            return x + state.sum()
+        """,
     "a text that is shown": """
         def step(x: torch.Tensor, seed):
             print(str(seed))  # expect: GL102
