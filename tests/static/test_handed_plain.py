@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from analysis import analyse
 
-HEAD = "from typing import List\nimport torch\n\nMODE = 3\nTABLE = torch.ones(4, device='cuda')\n\n"
+HEAD = "from typing import List, Optional\nimport torch\n\nMODE = 3\nTABLE = torch.ones(4, device='cuda')\n\n"
 
 CALLED = """
 class Scale(torch.autograd.Function):
@@ -148,6 +148,23 @@ PROGRAMS = {
             factor = torch.tensor(1 - 2 * current["step"] / current["steps"])
             state[0] = torch.round(current["ratio"] / factor)  # expect: GL202
             return x + state.sum()
+        """,
+    "no tensor is made of None": """
+        def expanded(t, x):
+            if not torch.is_tensor(t):
+                t = torch.tensor([t], device=x.device)
+            return t.expand(4)
+        def step(x, t: torch.Tensor = None, other: Optional[torch.Tensor] = None):
+            y = x * expanded(t, x)
+            return y if other is None else y + expanded(other, x)
+        """,
+    "one is made of a number, or None": """
+        def expanded(t, x):
+            if not torch.is_tensor(t):
+                t = torch.tensor([t], device=x.device)  # expect: GL203
+            return t.expand(4)
+        def step(x, t: Optional[float] = None):
+            return x * expanded(t, x)
         """,
     "a text that is shown": """
         def step(x: torch.Tensor, seed):
