@@ -104,6 +104,12 @@ PROGRAMS = {
             bound = torch.full((4,), bound, device=x.device)
             return torch.searchsorted(x, bound)
         """,
+    "a number that another one is made of": """
+        def step(x: torch.Tensor, height, factor):
+            height = 2 * (height // factor)
+            rows = x.reshape(height, 4)
+            return rows[: height // 2]
+        """,
     "a tensor that another one is made of": """
         def step(x: torch.Tensor, bound):
             y = x * bound + int(bound)  # expect: GL101

@@ -15,9 +15,8 @@ from graphlint.static.findings.left import is_replaced, made_of
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import segments_with, stores
 from graphlint.static.index.roots import is_test
-from graphlint.static.models.asked import is_name
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, given_for, last_name, walk
+from graphlint.static.syntax.traversal import assignments_to, given_for, is_one_of, last_name, walk
 
 _CALLED = ("__call__", "forward")
 _ASKING = ("isinstance", "issubclass", "super")
@@ -161,4 +160,4 @@ def _mentions(body: ir.Block, name: str) -> tuple[list[ir.Call], list[ir.Expr]]:
 
 
 def _is_own(target: ir.Expr, name: str) -> bool:
-    return isinstance(target, ir.Attribute) and target.attr == name and is_name(target.value, "self")
+    return isinstance(target, ir.Attribute) and target.attr == name and is_one_of(target.value, {"self"})

@@ -135,7 +135,7 @@ def _is_of_numbers(evaluator: Evaluator, call: ir.Call, module: Module) -> bool:
 
 def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = MAX_HANDS) -> bool:
     """Whether a parameter that nothing is promised of is used as a string, a number or a callable, and no tensor."""
-    parts = list(walk(_until_rebound(function.code.body, name)))
+    parts = list(walk(_until_made(evaluator, function, name)))
     named = dict(_named_once(function.code))
     names = {name, *_parts(function.code, name), *(alias for alias, made in named.items() if is_name(made, name))}
     if any(treats_as_tensor(evaluator, part, names, function.module) for part in parts):
@@ -160,11 +160,14 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
     )
 
 
-def _until_rebound(block: ir.Block, name: str) -> tuple[object, ...]:
-    """The statements in which a name is what was handed in: `n = torch.full((4,), n)` makes it another thing."""
+def _until_made(evaluator: Evaluator, function: Function, name: str) -> tuple[object, ...]:
+    """The statements in which a name is what was handed in, and no tensor yet: `n = torch.full((4,), n)`."""
+    block = function.code.body
     for number, one in enumerate(block):
         if isinstance(one, ir.Assign) and any(is_name(target, name) for target in one.targets):
-            return (*block[:number], one.value)
+            calls = (part for part in walk(one.value) if isinstance(part, ir.Call))
+            if any(_operation(evaluator, call, function.module) is not None for call in calls):
+                return (*block[:number], one.value)
     return block
 
 
