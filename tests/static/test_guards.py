@@ -39,7 +39,23 @@ def test_a_question_after_the_capture_is_a_guard(tmp_path: Path, asked: str, aro
 @pytest.mark.parametrize(
     ("asked", "around"),
     [
+        ("torchvision._is_tracing()", "import torchvision"),
+        ("is_jit_tracing()", "from acme import is_jit_tracing"),
+        ("torch.jit.is_tracing() or torch._C._is_tracing()", ""),
+    ],
+)
+def test_nothing_is_traced_for_an_export_where_it_is_captured(tmp_path: Path, asked: str, around: str) -> None:
+    assert [] == analyse(tmp_path, in_region(f"if {asked}:\n    x.item()", around)).found
+    assert ["GL101"] == [
+        code for _, _, code in analyse(tmp_path, in_region(f"if not ({asked}):\n    x.item()", around)).found
+    ]
+
+
+@pytest.mark.parametrize(
+    ("asked", "around"),
+    [
         ("acme.is_recapturing_allowed()", "import acme"),
+        ("acme.is_tracing()", "import acme"),
         ("unknown.capturing_stream", ""),
         ("is_stream_capturing()", "def is_stream_capturing():\n    return False"),
     ],

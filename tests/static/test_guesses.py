@@ -329,6 +329,33 @@ def test_what_is_exported_is_not_captured(tmp_path: Path, asked: str, is_told: b
 @pytest.mark.parametrize(
     ("asked", "is_told"),
     [
+        ('meta.device_type != "cuda"', False),
+        ('not meta.device.type == "cuda"', False),
+        ('meta.device_type not in ("cuda", "hip")', False),
+        ('meta.device.type in ("mps", "xpu")', False),
+        ('not str(meta.device).startswith("cuda")', False),
+        ('"cuda" not in str(meta.device)', False),
+        ('meta.device == "npu"', False),
+        ('meta.device_type != "cuda" or meta.is_large', True),
+        ('meta.device_type == "cuda"', True),
+        ('meta.device_type in ("cuda", "mps")', True),
+        ('meta.device_type != "mps"', True),
+        ('meta.offload_device != "cuda"', True),
+        ('meta.backend != "cuda"', True),
+        ('meta.device_type != "fast"', True),
+        ("meta.device != x.device", True),
+    ],
+)
+def test_what_runs_on_other_devices_is_not_captured(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """Where something else shall go says nothing of where it is."""
+    found = analyse(tmp_path, PHASES.format(asked=asked, opener="capture"), confidence=Confidence.LOW)
+    firm = {code for _, _, code in found.shown}
+    assert ("GL101" in firm) is is_told and "GL101" in {one.code for one in found.report.findings}
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [
         ("not settings.SERVE_ENABLE_CUDA_GRAPH.get()", False),
         ("not meta.is_cuda_graph_enabled", False),
         ("not is_cuda_graph_capture_active(x.device)", False),

@@ -163,3 +163,51 @@ def test_a_name_that_is_given_a_value_where_it_has_none_asks_for_itself_once(tmp
     """Its test is about what it stood for before, and leads to nothing else."""
     (found,) = analyse(tmp_path, AGAIN).report.findings
     assert ["not ranks", "embeds is None"] == [condition.text for condition in found.when]
+
+
+LONGEST = """
+import torch
+
+_context = None
+
+class Context:
+    def __init__(self, longest):
+        self.longest = longest
+
+def set_context(longest=0):
+    global _context
+    _context = Context(longest)
+
+def forward(x):
+    if {asked}:
+        x.sum().item()
+    return x + 1
+
+def capture(x: torch.Tensor, size):
+    steps = 2 * max(1, int(size))
+    set_context({given})
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        forward(x)
+"""
+
+
+@pytest.mark.parametrize("asked", ["not (_context.longest > 0)", "_context.longest <= 0", "_context.longest == 0"])
+@pytest.mark.parametrize("given", ["longest=steps", "longest=max(size, 4)", "longest=min(steps, 8) + 1"])
+def test_what_is_one_at_least_is_not_asked_for_less(tmp_path: Path, asked: str, given: str) -> None:
+    assert _confidence(tmp_path, LONGEST.format(asked=asked, given=given)) is Confidence.LOW
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        ("_context.longest > 0", "longest=steps"),
+        ("_context.longest < 2", "longest=steps"),
+        ("_context.longest <= 0", "longest=size"),
+        ("_context.longest <= 0", "longest=max(size, 0)"),
+        ("_context.longest <= 0", "longest=min(size, 4)"),
+        ("_context.longest <= 0", "longest=steps - 1"),
+        ("_context.longest <= 0", "steps"),
+    ],
+)
+def test_what_may_be_less_is(tmp_path: Path, asked: str, given: str) -> None:
+    assert _confidence(tmp_path, LONGEST.format(asked=asked, given=given)) > Confidence.LOW

@@ -10,7 +10,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.index.defaults import default_of
 from graphlint.static.syntax import ir
 
-_COMPARISONS: Mapping[str, Callable[[Any, Any], object]] = {
+COMPARISONS: Mapping[str, Callable[[Any, Any], object]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">=": operator.ge, ">": operator.gt, "<=": operator.le,
     "is": operator.is_, "is not": operator.is_not,
     "in": lambda one, many: one in many, "not in": lambda one, many: one not in many,
@@ -33,7 +33,7 @@ def by_default(function: Function, test: ir.Expr) -> bool | None:
     if None in values:
         return None
     try:
-        return bool(_COMPARISONS[sign](*values))
+        return bool(COMPARISONS[sign](*values))
     except TypeError:
         return None
 

@@ -24,7 +24,7 @@ def leaves_out(test: ir.Expr, outcome: bool, function: Function, sites: tuple[Si
             return leaves_out(asked, outcome is answer, function, sites)
         case ir.Boolean(operator=operator, left=left, right=right) if (operator == "and") is outcome:
             return any(leaves_out(one, outcome, function, sites) for one in (left, right))
-        case ir.Name(id=name) if (made := _made(function.code, name, test)) is not None:
+        case ir.Name(id=name) if (made := made_of(function.code, name, test)) is not None:
             return leaves_out(made, outcome, function, sites)
         case ir.Name(id=name):
             asks_for_none = None
@@ -33,7 +33,7 @@ def leaves_out(test: ir.Expr, outcome: bool, function: Function, sites: tuple[Si
         case _:
             return False
     default = _default(function.code, name)
-    if default is None or _is_replaced(function.code, name, test):
+    if default is None or is_replaced(function.code, name, test):
         return False
     by_default = bool(default.value) if asks_for_none is None else (default.value is None) is asks_for_none
     return by_default is not outcome and _is_unnamed(name, function, sites)
@@ -46,7 +46,7 @@ def is_denied(test: ir.Expr, outcome: bool, function: Function) -> bool:
             func=ir.Name(id="isinstance"), arguments=[ir.Argument(value=ir.Name(id=name)), ir.Argument(value=classes)]
         ) if not outcome:
             given = next((one for one in function.code.parameters if one.name == name), None)
-            if given is None or given.default is not None or _is_replaced(function.code, name, test):
+            if given is None or given.default is not None or is_replaced(function.code, name, test):
                 return False
             one_of = classes.elements if isinstance(classes, ir.Display) else (classes,)
             return _class_named(given.annotation) in {_class_named(one) for one in one_of} - {None}
@@ -65,14 +65,14 @@ def _default(code: ir.Code, name: str) -> ir.Literal | None:
     return default if isinstance(default, ir.Literal) else None
 
 
-def _made(code: ir.Code, name: str, node: ir.Node) -> ir.Expr | None:
+def made_of(code: ir.Code, name: str, node: ir.Node) -> ir.Expr | None:
     """What a local name was given by then, if it is given one thing."""
     given = _assigned(code, name)
     is_local = all(one.name != name for one in code.parameters)
     return given[0].value if is_local and len(given) == 1 and stands_before(given[0], node) else None
 
 
-def _is_replaced(code: ir.Code, name: str, node: ir.Node) -> bool:
+def is_replaced(code: ir.Code, name: str, node: ir.Node) -> bool:
     """Whether something may have assigned to a parameter by then."""
     return any(stands_before(one, node) for one in _assigned(code, name))
 
@@ -93,7 +93,7 @@ def _is_unnamed(name: str, function: Function, sites: tuple[Site, ...]) -> bool:
         if not isinstance(call, ir.Call):
             return False
         match given_for(call, name, position):
-            case ir.Name(id=handed) if _default(caller.code, handed) and not _is_replaced(caller.code, handed, call):
+            case ir.Name(id=handed) if _default(caller.code, handed) and not is_replaced(caller.code, handed, call):
                 return _is_unnamed(handed, caller, sites[:at])
             case None:
                 pass

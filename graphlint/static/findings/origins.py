@@ -58,7 +58,47 @@ def contradicts(
         return True
     handed = {pair for one in opened.assumed for pair in _handed_on(one, sites, order)}
     named = {(replace(fact, holder=_HANDED), holds) for fact, holds in said}
-    return any((fact, not holds) in said for fact, holds in said) or any((f, not holds) in named for f, holds in handed)
+    if any((fact, not holds) in said for fact, holds in said) or any((f, not holds) in named for f, holds in handed):
+        return True
+    opener = sites[0].function.code if sites else None
+    return opener is not None and any(
+        _is_too_small(fact, holds) and _is_above(fact.name, opener) for fact, holds in said
+    )
+
+
+def _is_too_small(fact: Fact, holds: bool) -> bool:
+    """Whether nothing is like this that is one at least."""
+    if not fact.sign:
+        return not holds
+    if not isinstance(fact.literal, (int, float)):
+        return False
+    bounds = {">": not holds and fact.literal < 1, "<": holds and fact.literal <= 1, "==": holds and fact.literal < 1}
+    return bounds.get(fact.sign, False)
+
+
+@remembered
+def _is_above(name: str, opener: ir.Code) -> bool:
+    """Whether all calls of a function hand on, by a name, what is one at least: `set_context(length=max(1, n))`."""
+    given = [one.value for call in calls_in(opener) for one in call.arguments if one.keyword == name]
+    return bool(given) and all(_is_positive(one, opener) for one in given)
+
+
+def _is_positive(node: ir.Expr, code: ir.Code) -> bool:
+    match node:
+        case ir.Literal(value=int() | float() as value):
+            return value >= 1
+        case ir.Binary(operator="*" | "+", left=left, right=right):
+            return _is_positive(left, code) and _is_positive(right, code)
+        case ir.Call(func=ir.Name(id="max" | "min" as name), arguments=(_, _, *_) as arguments):
+            positive = (_is_positive(one.value, code) for one in arguments)
+            return any(positive) if name == "max" else all(positive)
+        case ir.Name(id=name):
+            match _assignments(code, name):
+                case [ir.Assign(targets=(ir.Name(),), value=made) as one] if made is not None and stands_before(
+                    one, node
+                ):
+                    return all(given.name != name for given in code.parameters) and _is_positive(made, code)
+    return False
 
 
 def handed_in(node: ir.Expr, function: Function, sites: tuple[Site, ...]) -> ir.Expr:

@@ -1,4 +1,4 @@
-"""A condition of a way in, whether it speaks of what is hardly captured out: prompts, exports, runs without graphs."""
+"""A condition of a way in, whether it speaks of what is hardly captured out: prompts, exports, no graphs or no GPU."""
 
 from __future__ import annotations
 
@@ -13,13 +13,17 @@ from graphlint.static.syntax.traversal import last_name
 
 _MORE = (">", ">=", "!=", "is not")  # of a number and zero, or of anything and None: there is some
 _LESS = ("<", "<=", "==", "is")
+_AMONG, _NOT_AMONG = ("==", "in"), ("!=", "not in")
+_KIND, _OTHER = "device", "other"  # of the devices of the lexicon: those that capture, and those of other makers
 
 
 def is_other_phase(assumption: Assumption, sites: tuple[Site, ...], opened: OpenRegion, lexicon: Lexicon) -> bool:
-    """Whether a model is exported on a way, or no graphs are used, or whole prompts are computed and nothing says that
-    these are captured.
+    """Whether a model is exported on a way, or runs on another device, or no graphs are used, or whole prompts are
+    computed and nothing says that these are captured.
     """
     for test, holds in assumption.asked if assumption.is_plain else ():
+        if _is_on_another(test, holds, lexicon):
+            return True
         if any(lexicon.phases["export" if holds else "graphs"].match(name) for name in _names_asked(test)):
             return True
     if not assumption.is_plain or not any(_is_of_prompts(test, holds, lexicon) for test, holds in assumption.asked):
@@ -47,3 +51,33 @@ def _is_of_prompts(test: ir.Expr, holds: bool, lexicon: Lexicon) -> bool:
         case ir.Name(id=name) | ir.Attribute(attr=name):
             return lexicon.phases["prompt" if holds else "token"].match(name) is not None
     return False
+
+
+def _is_on_another(test: ir.Expr, holds: bool, lexicon: Lexicon) -> bool:
+    """Whether a test says that what runs is on no device that captures: `x.device.type != "cuda"`."""
+    match test:
+        case ir.Compare(left=asked, comparisons=((sign, right),)) if sign in _AMONG + _NOT_AMONG:
+            if isinstance(asked, ir.Literal):  # `"cuda" in str(x.device)`
+                asked, right = right, asked
+            elements = right.elements if isinstance(right, ir.Display) else (right,)
+            is_among = holds is (sign in _AMONG)
+        case ir.Call(func=ir.Attribute(value=asked, attr="startswith"), arguments=(ir.Argument(value=named),)):
+            elements, is_among = (named,), holds
+        case _:
+            return False
+    named_kinds = [lexicon.devices.get(str(one.value)) for one in elements if isinstance(one, ir.Literal)]
+    if len(named_kinds) < len(elements) or not _is_own_device(asked):
+        return False
+    return _OTHER in named_kinds and _KIND not in named_kinds if is_among else _KIND in named_kinds
+
+
+def _is_own_device(node: ir.Expr) -> bool:
+    """Whether a node is the type of a device, or the device of something: not where something else shall go."""
+    match node:
+        case ir.Call(func=ir.Name(id="str"), arguments=(ir.Argument(value=given),)):
+            return _is_own_device(given)
+        case ir.Attribute(value=holder, attr="type"):
+            return last_name(holder) == "device"
+        case ir.Attribute(attr=name):
+            return name in ("device", "device_type")
+    return last_name(node) == "device_type"

@@ -14,6 +14,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.findings.earlier import run_before
 from graphlint.static.findings.inferring import trains_without_gradients
 from graphlint.static.findings.left import is_denied, leaves_out
+from graphlint.static.findings.made import Made
 from graphlint.static.findings.makers import is_of_other_maker
 from graphlint.static.findings.nested import captures_again
 from graphlint.static.findings.once import Once
@@ -53,6 +54,7 @@ class Ways:
         self._lexicon = evaluator.lexicon
         self._promises = Promises(evaluator.project, evaluator.lexicon)
         self._once = Once(evaluator)
+        self._made = Made(evaluator)
         self._numbers: dict[tuple[ir.Expr, str], int] = {}
         self._assumptions: dict[int, Assumption] = {}
         self._filled: dict[OpenRegion, frozenset[str]] = {}
@@ -137,6 +139,7 @@ class Ways:
             for one, (test, outcome) in zip(assumption.conditions, assumption.asked, strict=True):
                 is_left = assumption.is_plain and (
                     leaves_out(test, outcome, assumption.function, way.sites)
+                    or self._made.denies(test, outcome, assumption.function, way.sites)
                     or (not is_entry and is_denied(test, outcome, assumption.function))
                 )
                 found[replace(one, is_default=one.is_default and not (is_odd or is_left))] = None

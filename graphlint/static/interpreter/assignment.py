@@ -145,6 +145,8 @@ class Assignment:
             self.interpreter.items.chosen(target, container, index, frame)
         for member in with_guesses(container):
             match member:
+                case Tensor() if isinstance(index, Const) and isinstance(index.value, str):
+                    continue  # it is a table, as no tensor has items by words
                 case Tensor() | Unknown():
                     self.interpreter.tensors.store_item(member, target, index, value, frame)
                 case Mapping():

@@ -1,62 +1,148 @@
-"""The `forward` of an autograd function in, what it is applied to out: numbers, where all who apply it say so."""
+"""A function and a parameter in, whether all who call it hand in what is no tensor: numbers, and lists of them, out.
+
+Who calls the `forward` of an autograd function applies it, by its class or by another name for its `apply`.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function, function_of
-from graphlint.static.index.module import ClassDefinition, nested_class
-from graphlint.static.models.uses import promises_plain
+from graphlint.static.index.module import ClassDefinition, Module, nested_class
+from graphlint.static.models.asked import called_by
+from graphlint.static.models.uses import promises_plain, returns_plain
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, calls_in, given_for, is_none, last_name, words_in
-from graphlint.values import External, members
+from graphlint.static.syntax.traversal import (
+    assignments_in,
+    assignments_to,
+    calls_in,
+    given_for,
+    is_none,
+    last_name,
+    names_in,
+    targets_of,
+    walk,
+    words_in,
+)
 
 _APPLY = "apply"
-_MADE = frozenset({"builtins.bool", "builtins.float", "builtins.int", "builtins.len", "builtins.str"})
+_MADE = frozenset({"bool", "float", "int", "len", "list", "str", "tuple"})
 _NAMES = 2  # for names, one after the other
 
 
-def is_applied_to_numbers(evaluator: Evaluator, function: Function, name: str) -> bool:
-    """Whether what is handed in for a parameter is a number, a string, a flag or None wherever it is handed in."""
+def is_handed_plain(evaluator: Evaluator, function: Function, name: str) -> bool:
+    """Whether what is handed in for a parameter is a number, a string, a list or None wherever it is handed in."""
     owner, kinds = function.owner, evaluator.lexicon.callables
-    if owner is None or function.code.name != "forward":
+    position = [one.name for one in function.code.parameters].index(name)
+    if owner is None:
+        calls = [] if function.is_nested else list(_calls(evaluator, function.code.name, function))
+    elif function.code.name == "forward" and any(
+        kinds.get(base) == "applied" for base in evaluator.external_bases(owner)
+    ):
+        position -= 1  # the first is the context
+        calls = list(_applications(evaluator, owner))
+    else:
         return False
-    if not any(kinds.get(base) == "applied" for base in evaluator.external_bases(owner)):
-        return False
-    position = [one.name for one in function.code.parameters].index(name) - 1  # the first is the context
-    calls = list(_calls(evaluator, owner))
     given = [(given_for(call, name, position), caller) for call, caller in calls]
     handed = [(node, caller) for node, caller in given if node is not None and not is_none(node)]
-    is_open = any(argument.star for call, _ in calls for argument in call.arguments)
-    return bool(handed) and not is_open and all(_is_number(evaluator, node, caller) for node, caller in handed)
+    is_open = any(_may_hide(call, position) for call, _ in calls)
+    return (
+        bool(handed)
+        and not is_open
+        and all(_is_plain(evaluator, node, caller, caller.module) for node, caller in handed)
+    )
 
 
-def _calls(evaluator: Evaluator, owner: ClassDefinition) -> Iterator[tuple[ir.Call, Function]]:
+def _may_hide(call: ir.Call, position: int) -> bool:
+    """Whether a star may give what stands at a position, or move it."""
+    before = [one for one in call.arguments if one.keyword is None][: position + 1]
+    return any(one.star == "*" for one in before)
+
+
+def _applications(evaluator: Evaluator, owner: ClassDefinition) -> Iterator[tuple[ir.Call, Function]]:
     """The calls that apply an autograd function, as far as they name it, each with the function that holds it."""
-    project = evaluator.project
-    for module in map(project.module_at, project.answering(HoldsAny([f"{owner.name}.{_APPLY}"]))):
+    for call, caller in _calls(evaluator, _APPLY, None):
+        if owner.name in words_in(call.func):
+            yield call, caller
+    for name, segments in owner.module.index.assignments.items():
+        for segment in segments if name not in owner.module.index.classes else ():
+            if owner.module.holds(segment, f"{owner.name}.{_APPLY}"):
+                yield from _calls(evaluator, name, None)
+
+
+def _calls(evaluator: Evaluator, name: str, function: Function | None) -> Iterator[tuple[ir.Call, Function]]:
+    """The calls of something by a name, which are none of another function, each with the function that holds it."""
+    for module in evaluator.project.calling(name):
         for one in module.index.all_functions():
             within = nested_class(module.index.classes, one.qualname.split(".")[:-1])
-            caller = function_of(one, within) if module.holds(one.segment, owner.name) else None
+            caller = function_of(one, within) if module.holds(one.segment, name) else None
             for call in calls_in(caller.code) if caller is not None else ():
-                if caller is not None and last_name(call.func) == _APPLY and owner.name in words_in(call.func):
+                if caller is not None and last_name(call.func) == name and _may_be(call, name, function, module):
                     yield call, caller
 
 
-def _is_number(evaluator: Evaluator, node: ir.Expr, caller: Function, depth: int = _NAMES) -> bool:
+def _may_be(call: ir.Call, name: str, function: Function | None, module: Module) -> bool:
+    """Whether a call may be one of a function; None is any that nobody knows by its name.
+
+    What is called is not looked up: that would be the function, which may be just about to be made.
+    """
+    match call.func:
+        case ir.Attribute(value=ir.Name(id="self")):
+            return function is None
+        case ir.Name() if function is not None and module is not function.module:
+            return name not in module.index.functions
+    return True
+
+
+def _is_plain(
+    evaluator: Evaluator, node: ir.Expr, caller: Function | None, module: Module, depth: int = _NAMES
+) -> bool:
+    """Whether what stands in a function, or else at the top level of a module, is no tensor and holds none."""
     match node:
         case ir.Literal():
             return True
-        case ir.Call(func=func):
-            called = members(evaluator.static_value(func, caller.module))
-            return all(isinstance(one, External) and one.name in _MADE for one in called)
+        case ir.Unary(operand=operand):
+            return _is_plain(evaluator, operand, caller, module, depth)
+        case ir.Binary(left=left, right=right):
+            return all(_is_plain(evaluator, side, caller, module, depth) for side in (left, right))
+        case ir.Display(elements=elements):
+            return all(_is_plain(evaluator, element, caller, module, depth) for element in elements)
+        case ir.Call(func=ir.Name(id=name)):
+            return name in _MADE and called_by(evaluator, node, module) == [f"builtins.{name}"]
+        case ir.Call(func=ir.Attribute(attr=attr)) | ir.Subscript(value=ir.Attribute(attr=attr)):
+            return returns_plain(evaluator, attr)
+        case ir.Attribute(attr=attr):
+            return returns_plain(evaluator, attr)
         case ir.Name(id=name) if depth:
-            taken = [one for one in caller.code.parameters if one.name == name]
-            bound = [one.value for one in assignments_to(caller.code, name)]
-            return bool(taken or bound) and (
-                all(promises_plain(evaluator, caller, one) for one in taken)
-                and all(one is not None and _is_number(evaluator, one, caller, depth - 1) for one in bound)
+            taken = [one for one in caller.code.parameters if one.name == name] if caller is not None else []
+            bound = [one.value for one in assignments_to(caller.code, name)] if caller is not None else []
+            if not (taken or bound):
+                is_own = caller is not None and _is_bound(caller.code, name)
+                return not is_own and _is_plain_there(evaluator, name, module, depth - 1)
+            return all(promises_plain(evaluator, caller, one) for one in taken if caller is not None) and all(
+                one is not None and _is_plain(evaluator, one, caller, module, depth - 1) for one in bound
             )
     return False
+
+
+def _is_plain_there(evaluator: Evaluator, name: str, module: Module, depth: int) -> bool:
+    """Whether what the top level of a module gives a name, or imports by it, is no tensor and holds none."""
+    given = [one for segment in module.index.assignments.get(name, ()) for one in module.lowered(segment)]
+    values = [one.value for one in given if isinstance(one, ir.Assign) and isinstance(one.targets[0], ir.Name)]
+    plain = [one is not None and _is_plain(evaluator, one, None, module, depth) for one in values]
+    for imported in module.index.imports.get(name, ()) if depth else ():
+        source = evaluator.project.module(imported.module) if imported.member else None
+        plain.append(source is not None and _is_plain_there(evaluator, imported.member or "", source, depth - 1))
+    return bool(plain) and len(values) == len(given) and all(plain)
+
+
+def _is_bound(code: ir.Code, name: str) -> bool:
+    """Whether a function binds a name otherwise than by assigning one value to it."""
+    targets = [target for one in assignments_in(code) for target in targets_of(one)]
+    for part in walk(code.body):
+        if isinstance(part, ir.For):
+            targets.append(part.target)
+        elif isinstance(part, ir.Comprehension):
+            targets += [target for target, _, _ in part.clauses]
+    return any(name in names_in(target) for target in targets)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import Module
-from graphlint.static.models.asked import is_name
-from graphlint.static.models.uses import MAX_HANDS, called_by, handed_to
+from graphlint.static.models.asked import called_by, is_name
+from graphlint.static.models.uses import MAX_HANDS, handed_to
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import assignments_to, stands_before, walk
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Graphed, Instance
-from graphlint.static.models.applied import is_applied_to_numbers
+from graphlint.static.models.applied import is_handed_plain
+from graphlint.static.models.asked import is_asked
 from graphlint.static.models.doubts import is_made_on_host, is_only_converted
-from graphlint.static.models.uses import is_asked, is_plain
+from graphlint.static.models.uses import is_plain
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk
@@ -32,10 +33,12 @@ def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | 
     given = {parameter.name: evaluator.refine(UNKNOWN, parameter, function) for parameter in parameters}
     defaults = {p.name: evaluator.default(p, function) for p in parameters if p.default is not None}
     silent = [p.name for p in parameters if p.annotation is None and given[p.name] == UNKNOWN and p.default is None]
-    tensors = [name for name in silent if not is_plain(evaluator, function, name)]
-    tensors = [name for name in tensors if not is_applied_to_numbers(evaluator, function, name)]
+    star = UNKNOWN if any(parameter.kind == "*" for parameter in function.code.parameters) else None
+    plain = [name for name in silent if is_plain(evaluator, function, name)]
+    silent = [name for name in silent if name in plain or not is_handed_plain(evaluator, function, name)]
+    tensors = [name for name in silent if name not in plain]
     is_given = any(_may_be_tensor(value) for value in given.values())
-    if not (tensors or is_given or receiver is not None):
+    if not (tensors or is_given or star is not None or receiver is not None):
         tensors = silent  # a graph has an input, and what is no method has none of its own
     given |= dict.fromkeys(tensors, Tensor(Place.DEVICE))
     given |= {name: union((given[name], NONE)) for name in tensors if _asks_for_none(function.code, name)}
@@ -46,7 +49,6 @@ def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | 
     doubtful += [name for name in tensors if is_only_converted(evaluator, function, name)]
     given |= {name: unsure(given[name]) for name in doubtful}
     keywords = tuple((name, on_device(value)) for name, value in given.items())
-    star = UNKNOWN if any(parameter.kind == "*" for parameter in function.code.parameters) else None
     return Arguments(() if receiver is None else (receiver,), keywords, star, UNKNOWN)
 
 

@@ -207,12 +207,16 @@ class Tensors:
         """Whether a compiler makes an operation a constant, or leaves out what it waits for."""
         if operation.name in self.lexicon.compilers["validating"]:
             return True
-        data = [value for parameter in (operation.params or ())[:1] for value in facts.bound.get(parameter.name, ())]
         is_literal = operation.name in self.lexicon.compilers["literals"]
-        return is_literal and all(is_number(one) or isinstance(one, Sequence) for one in data)
+        return is_literal and all(is_number(one) or isinstance(one, Sequence) for one in _data(operation, facts))
+
+    def _raises(self, operation: Operation, facts: Facts) -> bool:
+        """Whether there is no such tensor: one that is made of None, which another branch is for."""
+        factory = self.lexicon.factories.get(operation.name)
+        return factory is not None and bool(factory.data) and any(map(_holds_none, _data(operation, facts)))
 
     def _report(self, operation: Operation, facts: Facts, node: ir.Call, frame: Frame) -> None:
-        if frame.mode is Mode.SOFT and self._costs_nothing(operation, facts):
+        if self._raises(operation, facts) or (frame.mode is Mode.SOFT and self._costs_nothing(operation, facts)):
             return
         reported: dict[str, Confidence] = {}
         related = tuple(_made_of(facts.value("self")))
@@ -347,6 +351,15 @@ class Tensors:
         """An index into a list or tuple is read on the host, and so is how often one is repeated."""
         if device_tensor(index) is not None:
             self.evaluator.observe(frame, node, HostRead(index, "index"))
+
+
+def _data(operation: Operation, facts: Facts) -> list[Value]:
+    """What is given for the first parameter of an operation."""
+    return [value for parameter in (operation.params or ())[:1] for value in facts.bound.get(parameter.name, ())]
+
+
+def _holds_none(value: Value) -> bool:
+    return value == NONE or (isinstance(value, Sequence) and NONE in (value.elements or ()))
 
 
 def _made_of(value: Value | None) -> Iterable[Related]:

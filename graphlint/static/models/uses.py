@@ -9,15 +9,24 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from itertools import zip_longest
 
-from graphlint.rulebook.operations import TENSOR
 from graphlint.rulebook.signatures import Operation
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import Module
-from graphlint.static.models.asked import EQUAL, asks_how_large, asks_whether_equal, is_name, is_number, is_written
+from graphlint.static.models.asked import (
+    EQUAL,
+    asks_how_large,
+    asks_whether_equal,
+    called_by,
+    is_asked,
+    is_name,
+    is_number,
+    is_text,
+    is_written,
+)
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import assignments_in, children, names_in, walk
-from graphlint.values import NONE, UNKNOWN, External, Host, Value, members
+from graphlint.values import NONE, UNKNOWN, Host, Sequence, Tensor, Value, members
 
 MAX_HANDS = 3  # functions that hand on a parameter, one after the other
 _COUNTS = frozenset({"int", "number", "size"})  # types of parameters that are read on the host
@@ -126,7 +135,7 @@ def _is_of_numbers(evaluator: Evaluator, call: ir.Call, module: Module) -> bool:
 
 def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = MAX_HANDS) -> bool:
     """Whether a parameter that nothing is promised of is used as a string, a number or a callable, and no tensor."""
-    parts = list(walk(function.code.body))
+    parts = list(walk(_until_made(evaluator, function, name)))
     named = dict(_named_once(function.code))
     names = {name, *_parts(function.code, name), *(alias for alias, made in named.items() if is_name(made, name))}
     if any(treats_as_tensor(evaluator, part, names, function.module) for part in parts):
@@ -137,6 +146,8 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
     if any(_treats_as_plain(evaluator, part, one, named, function.module) for part in parts for one in names):
         return True
     if _is_measured(evaluator, parts, name) or any(asks_how_large(part, name) for part in parts):
+        return True
+    if is_text(evaluator, function, name):
         return True
     calls = [part for part in parts if isinstance(part, ir.Call)]
     held = (*names, *_items(function.code, name))
@@ -149,32 +160,28 @@ def is_plain(evaluator: Evaluator, function: Function, name: str, hands: int = M
     )
 
 
-def is_asked(evaluator: Evaluator, function: Function, name: str) -> bool:
-    """Whether a function asks of a parameter whether it is a tensor: `isinstance(scale, torch.Tensor)`."""
-    for part in walk(function.code.body):
-        if isinstance(part, ir.Call) and part.arguments and is_name(part.arguments[0].value, name):
-            asked = called_by(evaluator, part, function.module)
-            if not evaluator.lexicon.tensors["tests"].isdisjoint(asked):
-                return True
-            if "builtins.isinstance" in asked and any(
-                TENSOR in _classes(evaluator, a, function) for a in part.arguments[1:2]
-            ):
-                return True
-    return False
-
-
-def _classes(evaluator: Evaluator, argument: ir.Argument, function: Function) -> set[str]:
-    """The classes outside of the project that a test names."""
-    node = argument.value
-    asked = node.elements if isinstance(node, ir.Display) else (node,)
-    found = [member for one in asked for member in members(evaluator.static_value(one, function.module))]
-    return {member.name for member in found if isinstance(member, External)}
+def _until_made(evaluator: Evaluator, function: Function, name: str) -> tuple[object, ...]:
+    """The statements in which a name is what was handed in, and no tensor yet: `n = torch.full((4,), n)`."""
+    block = function.code.body
+    for number, one in enumerate(block):
+        if isinstance(one, ir.Assign) and any(is_name(target, name) for target in one.targets):
+            calls = (part for part in walk(one.value) if isinstance(part, ir.Call))
+            if any(_operation(evaluator, call, function.module) is not None for call in calls):
+                return (*block[:number], one.value)
+    return block
 
 
 def promises_plain(evaluator: Evaluator, function: Function, parameter: ir.Parameter) -> bool:
-    """Whether an annotation, or a default, promises a number, a string or a flag, or None at most."""
+    """Whether an annotation, or a default, promises a number, a string, a flag or a list, or None at most."""
     promised = members(evaluator.refine(UNKNOWN, parameter, function))
-    return promised != (NONE,) and all(isinstance(kind, Host) or kind == NONE for kind in promised)
+    return promised != (NONE,) and all(_is_plain_kind(kind) for kind in promised)
+
+
+def _is_plain_kind(kind: Value) -> bool:
+    """Whether what is promised is no tensor, and holds none that anybody speaks of: `List[int]`, `list`."""
+    if isinstance(kind, Sequence):
+        return not any(isinstance(m, Tensor) for held in (*kind.first, kind.element) for m in members(held))
+    return isinstance(kind, Host) or kind == NONE
 
 
 def _asks_as_tensor(evaluator: Evaluator, node: object, name: str) -> bool:
@@ -190,12 +197,6 @@ def _operation(evaluator: Evaluator, call: ir.Call, module: Module) -> Operation
         if evaluator.lexicon.is_catalogued(name) and evaluator.catalogue.method(name.rpartition(".")[2]) is not None:
             return evaluator.catalogue.find(name)
     return None
-
-
-def called_by(evaluator: Evaluator, call: ir.Call, module: Module) -> list[str]:
-    """What a call calls outside of the project, by qualified names."""
-    callee: Value = evaluator.static_value(call.func, module)
-    return [member.name for member in members(callee) if isinstance(member, External)]
 
 
 def _named_once(code: ir.Code) -> Iterator[tuple[str, ir.Expr]]:
@@ -249,7 +250,7 @@ def _treats_as_plain(
             return any(is_name(bound, name) for bound in bounds)
         case ir.Attribute(value=holder, attr=attr):
             is_held = evaluator.catalogue.method(attr) is None and any(hasattr(kind, attr) for kind in _PLAIN)
-            return is_name(holder, name) and is_held
+            return _adds_up(holder, name) and is_held
         case ir.Call():
             return is_name(node.func, name) or _counts(evaluator, node, name, named, module)
     return False
@@ -266,6 +267,12 @@ def _is_size(evaluator: Evaluator, node: ir.Expr) -> bool:
         case ir.Subscript(value=ir.Attribute(attr=attr)) | ir.Call(func=ir.Attribute(attr=attr), arguments=(_, *_)):
             return _returns_size(evaluator, attr)
     return False
+
+
+def returns_plain(evaluator: Evaluator, attr: str) -> bool:
+    """Whether tensors have something by a name that is a number, a size or a kind: `x.ndim`, `x.numel()`."""
+    operation = evaluator.catalogue.method(attr)
+    return operation is not None and operation.returns in _SIZES | {"bool", "dtype", "device"}
 
 
 def _returns_size(evaluator: Evaluator, attr: str) -> bool:
