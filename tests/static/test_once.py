@@ -207,6 +207,15 @@ def test_a_table_that_nobody_empties_holds_what_a_refused_capture_has_been_run_b
         assert (code in {found for _, _, found in shown}) is (code == "GL501")
 
 
+@pytest.mark.parametrize(("file", "is_told"), [("tests/test_other.py", False), ("other.py", True)])
+def test_a_test_that_sets_an_attribute_says_nothing_of_the_program(tmp_path: Path, file: str, is_told: bool) -> None:
+    """Something else in the program, which has the name as well, may be handed the object."""
+    text = PROGRAM.format(body=BY_KEY["an early end"].replace("\n", "\n        "), measure="pass", other="pass")
+    more = f"# file: {file}\ndef reset(service):\n    service.kept = {{}}\n"
+    shown = analyse(tmp_path, f"# file: main.py\n{text}{more}", regions=("main:Step.run",)).shown
+    assert ("GL501" in {code for _, _, code in shown}) is is_told
+
+
 CLOSURE = """
 import torch
 

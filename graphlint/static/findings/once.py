@@ -21,6 +21,7 @@ from graphlint.static.findings.kept import DROPPING, Asking, Kept, kept_by
 from graphlint.static.findings.plain import CONSTRUCTORS
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import called, is_word, segments_with, spelling
+from graphlint.static.index.roots import is_test
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
 from graphlint.static.syntax.traversal import blocks_in, children, holds, last_name, walk, words_in
@@ -118,7 +119,8 @@ class Once:
             order = self._order(function.owner) if function.owner is not None else ()
             modules += [cls.module for cls in order if isinstance(cls, ClassDefinition)]
             project = self._evaluator.project
-            modules += [project.module_at(path) for path in project.storing(kept.name)]
+            outside = map(project.module_at, project.storing(kept.name))
+            modules += [module for module in outside if not is_test(module.name)]  # which sets up what it tests
         places = [(module, name) for module in dict.fromkeys(modules) for name in kept.names]
         lexicon = self._evaluator.lexicon
         undoing = [
