@@ -131,3 +131,68 @@ def test_a_part_that_takes_attributes_for_it(tmp_path: Path) -> None:
     check(tmp_path / "bad", BRIDGE.format(body=bad))
     good = "wp.to_torch(getattr(self._struct, name)).copy_(value)"
     check(tmp_path / "good", BRIDGE.format(body=good))
+
+
+LOOP = """
+import physics
+import torch
+
+class Loop:
+    def __init__(self, spec):
+        self.cache = physics.put_cache(spec)
+        self.layers = physics.put_layers(spec)
+        self.at = torch.zeros(4, device="cuda")
+        self.rows = torch.zeros(64, device="cuda")
+        self.cache.at = torch.zeros(4, device="cuda")
+        self.cache.rows = self.rows[:4]
+        self.capture()
+
+    def forward(self, at):
+        {forward}
+
+    def capture(self):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.forward(self.at)
+
+    def prefill(self, n):
+        {prefill}
+
+    def step(self):
+        self.graph.replay()
+"""
+GIVES = "self.layers(self.cache)"
+
+
+@pytest.mark.parametrize(
+    ("forward", "mark"),
+    [
+        (f"self.cache.at = at; {GIVES}", ""),
+        (f"cache = self.cache\n        cache.at = at + 1\n        {GIVES}", ""),
+        (f"self.place(at); {GIVES}\n\n    def place(self, at):\n        self.cache.at = at", ""),
+        (f"setattr(self.cache, 'at', at); {GIVES}", ""),
+        (f"self.cache.rows = at; {GIVES}", MARK),
+        (f"{GIVES}; self.cache.at = at", MARK),
+        (GIVES, MARK),
+    ],
+)
+def test_what_the_region_sets_before_it_is_read_is_its_own(tmp_path: Path, forward: str, mark: str) -> None:
+    """Whatever others put there between replays; what it sets later on, or beside it, is not."""
+    check(tmp_path, LOOP.format(forward=forward, prefill=f"self.cache.at = torch.arange(n){mark}"))
+
+
+@pytest.mark.parametrize(
+    ("value", "mark"),
+    [
+        ("self.rows[:n]", ""),
+        ("self.rows[0:n]", ""),
+        ("self.rows", ""),
+        ("self.rows[n:]", MARK),
+        ("self.rows[:n].clone()", MARK),
+        ("self.at[:n]", MARK),
+        ("self.rows[::n]", MARK),
+    ],
+)
+def test_what_begins_in_the_same_place_of_one_memory_is_no_other_array(tmp_path: Path, value: str, mark: str) -> None:
+    """The graph has its address, whatever the length."""
+    check(tmp_path, LOOP.format(forward=GIVES, prefill=f"self.cache.rows = {value}{mark}"))

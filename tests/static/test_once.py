@@ -33,7 +33,7 @@ class Base:
 class Layer(Base):
     def __init__(self, ask):
         self.is_raw, self.value, self.kept, self.ask, self.made = True, None, {{}}, ask, None
-        self.tables, self.rows = [{{}}], 0
+        self.tables, self.rows, self.calls = [{{}}], 0, 0
 
     def grow(self, n):
         self.rows = n
@@ -53,6 +53,9 @@ class Step:
 
     def run(self, x: torch.Tensor, name: str, n: int):
         return self.layer.forward(x, name, n)
+
+    def again(self, x):
+        self.layer.other(x)
 """
 
 
@@ -152,9 +155,6 @@ def test_what_later_runs_may_do_again_is_told(tmp_path: Path, form: str) -> None
 
 
 OF_SIZES = {
-    "a number": "if n not in _tables:\n    _tables[n] = {made}\nreturn x",
-    "a size": "key = (name, x.shape[0])\nif key not in _tables:\n    _tables[key] = {made}\nreturn x",
-    "a key that holds itself": "key = name\nkey = (key, name)\nif key not in _tables:\n    _tables[key] = {made}",
     "whether it is still that of its owner": (
         "found = _tables.get(n)\nif found is not None and found[0] is x:\n    return found[1]\n_tables[n] = (x, {made})"
     ),
@@ -164,18 +164,184 @@ OF_SIZES = {
         "    self.made = {made}\nreturn x"
     ),
     "whether it fits": "if self.made is None or self.made.shape[0] < n:\n    self.made = {made}\nreturn x",
+    "a key of no known kind": "if x in _tables:\n    return _tables[x]\n_tables[x] = {made}\nreturn x",
+    "a key that counts": (
+        "self.calls += 1\nkey = (name, self.calls)\nif key not in self.kept:\n    self.kept[key] = {made}\nreturn x"
+    ),
 }
+
+
+def kept(folder: Path, body: str, other: str = "pass", regions: tuple[str, ...] = ("main:Step.run",)) -> bool:
+    """Whether it is more than a hint that the graph's memory is kept."""
+    text = PROGRAM.format(body=body.replace("\n", "\n        "), measure="pass", other=other)
+    found = analyse(folder, text, regions=regions, confidence=Confidence.LOW)
+    codes = {"GL501", "GL505"}
+    assert not codes.isdisjoint(one.code for one in found.report.findings)
+    return not codes.isdisjoint(code for _, _, code in found.shown)
 
 
 @pytest.mark.parametrize("form", OF_SIZES)
 def test_what_the_first_run_of_some_sizes_does_is_told_if_it_is_kept(tmp_path: Path, form: str) -> None:
     """A capture of other sizes that is refused is noticed, and these are run before."""
     assert not told(tmp_path / "read", OF_SIZES[form].format(made="x[: int(x.sum().item())]"))
-    text = PROGRAM.format(
-        body=OF_SIZES[form].format(made="x + 1").replace("\n", "\n        "), measure="pass", other="pass"
+    assert kept(tmp_path / "kept", OF_SIZES[form].format(made="x + 1"))
+
+
+BY_KEY = {
+    "a number": "if n not in _tables:\n    _tables[n] = x + 1\nreturn x",
+    "a size": "key = (name, x.shape[0])\nif key not in _tables:\n    _tables[key] = x + 1\nreturn x",
+    "an early end": "if (x.dim(), n) in self.kept:\n    return self.kept[x.dim(), n]\nself.kept[x.dim(), n] = x + 1",
+    "a table that is asked": (
+        "key = (len(x), x.device, x.dtype)\nhit = self.kept.get(key)\nif hit is not None:\n    return hit\n"
+        "self.kept[key] = x + 1\nreturn x"
+    ),
+    "a text": "key = f'{name}_{n // 2}'\nif key not in self.kept:\n    self.kept[key] = x + 1\nreturn x",
+    "parts of a shape": (
+        "rows, columns = x.shape[:2]\nkey = (rows * n, -columns)\nif key not in _tables:\n    _tables[key] = x + 1"
+    ),
+    "what is there otherwise": (
+        "key = tuple(x.shape)\nif key in _tables:\n    y = _tables[key]\nelse:\n    y = x + 1\n    _tables[key] = y"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", BY_KEY)
+def test_what_is_kept_by_sizes_and_kinds_is_there_from_the_run_before(tmp_path: Path, form: str) -> None:
+    """A graph is one of its sizes, as is the run before it; who empties the table takes that away."""
+    assert not kept(tmp_path / "stays", BY_KEY[form])
+    emptied = "_tables.clear()\n        self.kept.clear()"
+    assert kept(tmp_path / "emptied", BY_KEY[form], emptied)
+
+
+def test_a_table_that_nobody_empties_holds_what_a_refused_capture_has_been_run_before_for(tmp_path: Path) -> None:
+    """There is a function for it, which nothing calls: what is kept may still be dropped from outside."""
+    body = "if n not in _tables:\n            _tables[n] = {}\n        return x"
+    for made, code in (("x.item()", "GL101"), ("x + 1", "GL501")):
+        text = PROGRAM.format(body=body.format(made), measure="pass", other="_tables.clear()")
+        program = text.replace("self.layer.other(x)", "pass")
+        shown = analyse(tmp_path / code, program, regions=("main:Step.run",)).shown
+        assert (code in {found for _, _, found in shown}) is (code == "GL501")
+
+
+@pytest.mark.parametrize(("file", "is_told"), [("tests/test_other.py", False), ("other.py", True)])
+def test_a_test_that_sets_an_attribute_says_nothing_of_the_program(tmp_path: Path, file: str, is_told: bool) -> None:
+    """Something else in the program, which has the name as well, may be handed the object."""
+    text = PROGRAM.format(body=BY_KEY["an early end"].replace("\n", "\n        "), measure="pass", other="pass")
+    more = f"# file: {file}\ndef reset(service):\n    service.kept = {{}}\n"
+    shown = analyse(tmp_path, f"# file: main.py\n{text}{more}", regions=("main:Step.run",)).shown
+    assert ("GL501" in {code for _, _, code in shown}) is is_told
+
+
+CLOSURE = """
+import torch
+
+def memo(function):
+    made = {{}}
+    def call(x, n: int):
+        key = (n, x.device)
+        {body}
+    return call
+
+@memo
+def table(x, n):
+    return x.sum().item()
+
+def run(x: torch.Tensor, n: int):
+    return table(x, n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "is_told"),
+    [
+        ("if key not in made:\n            made[key] = function(x, n)\n        return made[key]", False),
+        (
+            "if key in made:\n            return made[key]\n        made[key] = y = function(x, n)\n        return y",
+            False,
+        ),
+        (
+            "made = {}\n        if key not in made:\n            made[key] = function(x, n)\n        return made[key]",
+            True,
+        ),
+        ("if key not in made:\n            return function(x, n)\n        return made[key]", True),
+    ],
+)
+@pytest.mark.parametrize("is_anew", [False, True])
+def test_a_table_of_a_decorator_outlives_the_call(tmp_path: Path, body: str, is_told: bool, is_anew: bool) -> None:
+    """But not one of a function that each run calls for a new one."""
+    text = CLOSURE.format(body=body).replace(
+        "return table(x, n)", "return memo(table)(x, n)" if is_anew else "return table(x, n)"
     )
-    found = analyse(tmp_path / "kept", text, regions=("main:Step.run",)).shown
-    assert not {"GL501", "GL505"}.isdisjoint(code for _, _, code in found)
+    found = analyse(tmp_path, text, regions=("main:run",), confidence=Confidence.LOW)
+    assert "GL101" in {one.code for one in found.report.findings}
+    assert ("GL101" in {code for _, _, code in found.shown}) is (is_told or is_anew)
+
+
+MOVED = """
+import torch
+
+class Batch:
+    def __init__(self):
+        self.lengths = torch.ones(4)
+
+class Rotary:
+    def __init__(self):
+        self.table, self.tables = torch.arange(8), {{"cos": torch.arange(8)}}
+
+    def other(self, x):
+        {other}
+
+    def forward(self, x: torch.Tensor, device: torch.device, batch: Batch):
+        {body}
+        return x
+
+    __call__ = forward
+"""
+IN_PLACE = "self.table = self.table.to(x.device)"
+MOVES = {
+    "each time": IN_PLACE,
+    "by another method": "self.table = self.table.cuda()",
+    "where it lies elsewhere": f"if self.table.device != x.device:\n            {IN_PLACE}",
+    "where it does not lie there": f"if not self.table.device == device:\n            {IN_PLACE}",
+    "under another name": (
+        "table = self.table\n        if table.device != device:\n            table = table.to(device)\n"
+        "            self.table = table"
+    ),
+    "by its key": (
+        'if self.tables["cos"].device != x.device:\n            self.tables["cos"] = self.tables["cos"].to(x.device)'
+    ),
+}
+
+
+@pytest.mark.parametrize("form", MOVES)
+def test_what_is_moved_where_it_is_needed_lies_there_in_the_next_run(tmp_path: Path, form: str) -> None:
+    """Unless something brings it back, or puts something new there."""
+    told = {}
+    for other in (
+        "pass",
+        "self.table = x.cpu(); self.tables = {}",
+        "self.table = torch.arange(4); self.tables = {}",
+    ):
+        text = MOVED.format(body=MOVES[form], other=other)
+        shown = analyse(tmp_path / str(len(told)), text, regions=("main:Rotary.forward",)).shown
+        told[other] = not {"GL202", "GL501"}.isdisjoint(code for _, _, code in shown)
+    assert list(told.values()) == [False, True, True]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "batch.lengths = batch.lengths.to(x.device)",
+        "y = self.table.to(x.device)",
+        'self.table = torch.zeros(4, device="cpu").to(x.device)',
+        "if x.device != device:\n            self.table = self.table.cpu().to(x.device)",
+    ],
+)
+def test_what_is_moved_anew_in_each_run_is_told(tmp_path: Path, body: str) -> None:
+    """What comes with each call, and what is not kept."""
+    text = MOVED.format(body=body, other="pass")
+    shown = analyse(tmp_path, text, regions=("main:Rotary.forward",)).shown
+    assert not {"GL201", "GL202", "GL501"}.isdisjoint(code for _, _, code in shown)
 
 
 def test_what_never_fits_is_told(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from graphlint.rulebook import Rulebook
 from graphlint.rulebook.page import Rule
 from graphlint.static.domain.contexts import Context, Occurrence, OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.findings.exits import IN_EXITS
 from graphlint.static.findings.ways import Way, Ways
 
 # No mistake of engines and libraries that is on record needs more. Of 51 findings that were read and do, 9 were true.
@@ -21,7 +22,8 @@ MAX_TESTS = 4  # those of them that the code asks; the others say which of sever
 class _Placed:
     """An event with the regions that reach it, and the way from the first of them that needs the fewest conditions.
 
-    `is_first` says that only the first run of its sizes goes this way.
+    `is_first` says that only the first run of its sizes goes this way, and `exits` where functions ask on it whether to
+    end early.
     """
 
     occurrence: Occurrence
@@ -31,6 +33,7 @@ class _Placed:
     nearest: Region
     regions: set[Region] = field(default_factory=set)
     is_first: bool = False
+    exits: tuple[Span, ...] = ()
 
     @property
     def confidence(self) -> Confidence:
@@ -92,7 +95,10 @@ class Reached:
             sure = occurrence.confidence if can_be else Confidence.LOW
             told = replace(occurrence, assumed=(), confidence=sure)
             is_first = ways.is_first(way, opened)
-            self._add(key, _Placed(told, context.function, chain, when, opened.region, {opened.region}, is_first))
+            exits = ways.exits(way) if told.effect in IN_EXITS else ()
+            self._add(
+                key, _Placed(told, context.function, chain, when, opened.region, {opened.region}, is_first, exits)
+            )
 
     def around(self, occurrence: Occurrence, function: str, region: Region) -> None:
         """Add what stands around a region, and not in it."""
@@ -144,8 +150,20 @@ def gather(regions: Iterable[OpenRegion], evaluator: Evaluator) -> Reached:
 def collect_findings(reached: Reached, rulebook: Rulebook) -> list[Finding]:
     """The findings in order of place. Raises LookupError for an effect without a rule."""
     placed = [(place, rulebook.for_effect(place.occurrence.effect)) for place in reached.places.values()]
+    refused = [place.occurrence.span for place, rule in placed if rule.outcome == "capture-error"]
+    for place, _ in placed:
+        if any(_holds(asked, span) for asked in place.exits for span in refused):
+            place.occurrence = replace(place.occurrence, confidence=Confidence.LOW)
     findings = [_finding(place, rule) for place, rule in placed if "check" in rule.witness]
     return sorted(findings, key=lambda f: (f.span, f.code))
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    """Whether one stretch of a file lies in another one."""
+    begins, ends = (outer.line, outer.column), (outer.end_line, outer.end_column)
+    return (
+        outer.path == inner.path and begins <= (inner.line, inner.column) and (inner.end_line, inner.end_column) <= ends
+    )
 
 
 def _finding(place: _Placed, rule: Rule) -> Finding:

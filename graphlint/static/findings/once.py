@@ -1,109 +1,38 @@
 """A test that is assumed on a way in, whether a run puts it out by itself out: then only the first run finds it so.
 
 `if self.is_raw: self.measure(x)` is behind the first run where `measure` says `self.is_raw = False`, and so is what
-`if _pool is None: _pool = make()` does. What asks for a size or a shape is not: another graph may be of another one,
-which only matters to what a capture keeps, as one that is refused is noticed and warmed up. Neither is what something
-else lights again, or drops: `reset` of an object, `clear` of a table, a new object.
+`if _pool is None: _pool = make()` does, `if key not in table: table[key] = make()` with a key of sizes and kinds, and
+`self.table = self.table.to(device)`. What asks whether a buffer is large enough is not: another graph may be a larger
+one, which only matters to what a capture keeps, as one that is refused is noticed and warmed up. Neither is what
+something else lights again, or drops: `reset` of an object, `clear` of a table, a new object.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
 
-from graphlint.static.domain.assumptions import Assumption
+from graphlint.reading.questions import HoldsAny
+from graphlint.static.domain.assumptions import FIRST_MOVE, Assumption
 from graphlint.static.domain.contexts import Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function, function_of
-from graphlint.static.findings.origins import handed_on_way
+from graphlint.static.findings.kept import DROPPING, Asking, Kept, all_kept_by, too_small
+from graphlint.static.findings.plain import CONSTRUCTORS
 from graphlint.static.index.module import ClassDefinition, Definition, Module
-from graphlint.static.index.parts import is_word, rebound_in, segments_with, spelling
+from graphlint.static.index.parts import called, is_word, segments_with, spelling
+from graphlint.static.index.roots import is_test
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.traversal import (
-    assignments_to,
-    blocks_in,
-    holds,
-    last_name,
-    names_in,
-    surely_in,
-    walk,
-    words_in,
-)
-from graphlint.static.syntax.trees import endings, nodes_in, tree_of
-from graphlint.static.writes.stores import Store, Written, stores_to
+from graphlint.static.syntax.traversal import blocks_in, holds, last_name, surely_in, walk, words_in
+from graphlint.static.syntax.trees import nodes_in, tree_of
+from graphlint.static.writes.stores import Written, stores_to
 
 _FILLING = ("add", "append", "setdefault", "update")
-_DROPPING = ("clear", "discard", "pop", "popitem", "popleft", "remove")
 _ASKING = ("delattr", "get", "getattr", "hasattr", "pop")
-_PLAIN = ("str", "device", "dtype")  # what a key may be that does not come from sizes, by its annotation or its name
-_CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
-_DEPTH = 3  # of calls behind a test, and of names for names
+_DEPTH = 3  # of calls behind a test
 
 Taken = Mapping[ir.Expr, bool]
-
-
-@dataclass(frozen=True, slots=True)
-class _Kept:
-    """State by its last name, and what puts a test of it out: a value that is `true`, `false`, `something` or `none`,
-    an `item` more, or the `size` that is asked for. `alias` is what a table is called where it is asked, or that size.
-    """
-
-    name: str
-    is_attribute: bool
-    needs: str
-    alias: str | None = None
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What it is called: a property is named like the attribute that it gives."""
-        plain = self.name.strip("_")
-        return tuple(dict.fromkeys((self.name, plain, f"_{plain}"))) if self.is_attribute else (self.name,)
-
-    def is_met_by(self, value: ir.Expr | None) -> bool:
-        """Whether a value that it is given puts the test out."""
-        literal = value.value if isinstance(value, ir.Literal) else self
-        match self.needs:
-            case "none":
-                return literal is None
-            case "false":
-                return literal is not self and not literal
-            case "true":
-                return bool(literal)
-            case "size":
-                return isinstance(value, ir.Name) and value.id == self.alias
-        return literal is not None or self.needs == "item"
-
-    def is_undone_by(self, written: Written) -> bool:
-        """Whether a statement makes the test hold again, or hands on what may."""
-        store, code = written.store, written.definition and written.definition.code
-        handed = {one.name for one in code.parameters} if code else set()
-        if self.needs == "item":
-            return store.form in ("assign", *_DROPPING) and not _makes_room(store)
-        value = store.value
-        if store.form != "assign":
-            return False
-        literal = value.value if isinstance(value, ast.Constant) else self
-        match self.needs:
-            case "none":
-                return literal is not None
-            case "false":
-                return literal is self or bool(literal)
-            case "true":
-                return not literal
-            case "size":
-                return literal is not self
-        return literal is None or (isinstance(value, ast.Name) and value.id in handed)
-
-
-@dataclass(frozen=True, slots=True)
-class _Asking:
-    """A function that asks, the calls on the way to it, and whether the next run is one of the same sizes."""
-
-    function: Function
-    sites: tuple[Site, ...]
-    of_sizes: bool
 
 
 class Once:
@@ -120,23 +49,27 @@ class Once:
         """Whether the run that gets behind a test makes it come out otherwise in the next one, or `of_sizes` in the
         next one of the same sizes.
         """
+        if assumption.form == FIRST_MOVE:
+            return self._is_moved_for_good(assumption)
         if not assumption.is_plain:
             return False
         taken = {test: outcome for one in assumed for test, outcome in ((one.test, one.outcome), *one.asked)}
         function = assumption.function
         for test, outcome in assumption.asked:
-            kept = _kept_of(test, outcome, _Asking(function, sites, of_sizes))
-            if kept and all(self._is_filled(one, assumption, sites, taken) for one in kept):
+            kept = all_kept_by(test, outcome, Asking(function, sites, of_sizes))
+            if kept and all(self._is_filled(one, assumption, sites, taken, of_sizes) for one in kept):
                 return True
         return False
 
-    def _is_filled(self, kept: _Kept, assumption: Assumption, sites: tuple[Site, ...], taken: Taken) -> bool:
+    def _is_filled(
+        self, kept: Kept, assumption: Assumption, sites: tuple[Site, ...], taken: Taken, of_sizes: bool
+    ) -> bool:
         """Whether what runs behind a test gives state what puts the test out, and nothing else takes it away."""
-        if self._is_undone(kept, assumption.function):
+        if self._is_undone(kept, assumption.function, of_sizes):
             return False
         if kept.needs == "size":  # which the branch that is taken for it asks again
             asked = (part.test for part in walk(assumption.function.code.body) if isinstance(part, ir.If))
-            taken = {**taken, **{test: True for test in asked if _too_small(test) == kept}}
+            taken = {**taken, **{test: True for test in asked if too_small(test) == kept}}
         return any(_is_given(kept, block, taken) for block in self._run(assumption, sites, taken))
 
     def _run(self, assumption: Assumption, sites: tuple[Site, ...], taken: Taken) -> Iterator[Hashable]:
@@ -149,7 +82,7 @@ class Once:
         for site in sites:
             if site.function.code is function.code:
                 is_below = True
-            elif is_below and site.function.code.name not in _CONSTRUCTORS:
+            elif is_below and site.function.code.name not in CONSTRUCTORS:
                 yield site.function.code.body
             elif site.node is not None:
                 yield _rest(site.function.code, site.node, True)
@@ -173,8 +106,21 @@ class Once:
                 return next(iter(function.module.index.functions.get(name, ())), None)
         return None
 
-    def _is_undone(self, kept: _Kept, function: Function) -> bool:
-        """Whether something outside of constructors makes the test hold again, or may do so."""
+    def _is_moved_for_good(self, assumption: Assumption) -> bool:
+        """Whether an attribute of the object of a method lies where it was moved to in the next run as well."""
+        match assumption.test:
+            case ir.Attribute(value=ir.Name(id=owner), attr=name) if owner == assumption.function.receiver:
+                return not self._is_undone(Kept(name, True, "moved"), assumption.function, of_sizes=False)
+        return False
+
+    def _is_undone(self, kept: Kept, function: Function, of_sizes: bool) -> bool:
+        """Whether something outside of constructors makes the test hold again, or may do so.
+
+        A method that empties a table, and that nobody calls, is there for who calls it from outside: behind it, a
+        capture `of_sizes` that is refused is noticed as ever.
+        """
+        if kept.maker is not None and self._is_named_in_functions(kept.maker):
+            return True
         modules = [function.module]
         if kept.is_attribute:
             if self._is_of_one_run(function.owner):
@@ -182,27 +128,41 @@ class Once:
             order = self._order(function.owner) if function.owner is not None else ()
             modules += [cls.module for cls in order if isinstance(cls, ClassDefinition)]
             project = self._evaluator.project
-            modules += [project.module_at(path) for path in project.storing(kept.name)]
+            outside = map(project.module_at, project.storing(kept.name))
+            modules += [module for module in outside if not is_test(module.name)]  # which sets up what it tests
         places = [(module, name) for module in dict.fromkeys(modules) for name in kept.names]
-        return any(
-            kept.is_undone_by(written)
+        lexicon = self._evaluator.lexicon
+        undoing = [
+            written
             for module, name in places
             for written in stores_to(module, name, kept.is_attribute)
-            if written.definition is not None and written.definition.name not in _CONSTRUCTORS
-        ) or any(_deletes(module, name) for module, name in places if kept.needs in ("item", "something", "true"))
+            if written.definition is not None and written.definition.name not in CONSTRUCTORS
+            if kept.is_undone_by(written, lexicon)
+        ]
+        if of_sizes and kept.needs == "item":
+            undoing = [one for one in undoing if one.store.form not in DROPPING or self._is_called(one)]
+        return bool(undoing) or any(
+            _deletes(module, name) for module, name in places if kept.needs in ("item", "something", "true")
+        )
+
+    def _is_called(self, written: Written) -> bool:
+        """Whether something calls a function by its name that holds a statement."""
+        name = written.definition.name if written.definition is not None else ""
+        modules = self._evaluator.project.calling(name) if name else ()
+        return any(True for module in modules for _ in segments_with(module, name, called))
+
+    def _is_named_in_functions(self, name: str) -> bool:
+        """Whether a function speaks of one by its name, and not only what runs at import: decorators and statements."""
+        project = self._evaluator.project
+        modules = map(project.module_at, project.answering(HoldsAny([name])))
+        found = (one for module in modules for one, _ in segments_with(module, name, is_word) if one is not None)
+        return any(one.code is not None and name in words_in(one.code.body) for one in found)
 
     def _is_of_one_run(self, cls: ClassDefinition | None) -> bool:
         """Whether an object of a class may be another one in each run."""
         if cls is not None and cls not in self._temporary:
             self._temporary[cls] = self._evaluator.makes_in_regions(cls)
         return cls is not None and self._temporary[cls]
-
-
-def _makes_room(store: Store) -> bool:
-    """Whether a table drops something because it is full: `while len(plans) >= 64: plans.popitem()`."""
-    parts = (part for test in store.tests for part in nodes_in(test))
-    measured = (part.args[:1] for part in parts if isinstance(part, ast.Call) and "len" in endings(part.func))
-    return store.form in _DROPPING and any(store.name in endings(table) for tables in measured for table in tables)
 
 
 @remembered_in_run
@@ -216,112 +176,6 @@ def _deletes(module: Module, name: str) -> bool:
 
 def _inner(target: ast.expr) -> tuple[ast.expr, ...]:
     return (target.value,) if isinstance(target, ast.Subscript) else ()
-
-
-def _kept_of(test: ir.Expr, outcome: bool, asking: _Asking) -> tuple[_Kept, ...]:
-    """The state that a test asks, all of which puts it out together; nothing if it asks for more.
-
-    What is too small for this run is large enough for the next one of its sizes: `flags is None or held.rows < rows`.
-    """
-    kept, grown = _kept(test, outcome, asking), _too_small(test) if asking.of_sizes and outcome else None
-    if kept is None and grown is None and isinstance(test, ir.Boolean) and test.operator == "or" and outcome:
-        sides = [_kept_of(side, outcome, asking) for side in (test.left, test.right)]
-        return (*sides[0], *sides[1]) if all(sides) else ()
-    return tuple(one for one in (kept, grown) if one is not None)
-
-
-def _too_small(test: ir.Expr) -> _Kept | None:
-    """The size that an attribute is asked for and has not, if a test asks for nothing else."""
-    match test:
-        case ir.Compare(left=ir.Attribute(attr=name), comparisons=[("<", ir.Name(id=wanted))]):
-            return _Kept(name, True, "size", wanted)
-        case ir.Compare(left=ir.Name(id=wanted), comparisons=[(">", ir.Attribute(attr=name))]):
-            return _Kept(name, True, "size", wanted)
-    return None
-
-
-def _kept(test: ir.Expr, outcome: bool, asking: _Asking) -> _Kept | None:
-    """The state that a test asks, and what puts it out; None if it asks for more, or for something else."""
-    match test:
-        case ir.Unary(operator="not", operand=inner):
-            return _kept(inner, not outcome, asking)
-        case ir.Boolean(operator=operator, left=left, right=right) if (operator == "or") is outcome and asking.of_sizes:
-            # Whether there is something, and whether it still fits: `buffer is None or buffer.shape[0] < rows`, and
-            # what comes to the same, `not (found is not None and found.owner is owner)`.
-            kept = _kept(left, outcome, asking)
-            asked = names_in(left) | {part.attr for part in walk(left) if isinstance(part, ir.Attribute)}
-            return kept if kept is not None and not asked.isdisjoint(words_in(right)) else None
-        case ir.Compare(left=asked, comparisons=[("is" | "is not" as sign, ir.Literal(value=None))]):
-            needs = "something" if outcome is (sign == "is") else "none"
-            return _state(asked, needs, asking)
-        case ir.Compare(left=key, comparisons=[("in" | "not in" as sign, table)]) if outcome is (sign == "not in"):
-            return _state(table, "item", asking) if asking.of_sizes or _is_plain(key, asking.function) else None
-        case ir.Call(func=ir.Name(id="hasattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name)))]):
-            return None if outcome else _Kept(name, True, "something")
-        case ir.Attribute() | ir.Name():
-            return _state(test, "false" if outcome else "true", asking)
-    return None
-
-
-def _state(asked: ir.Expr, needs: str, asking: _Asking, depth: int = _DEPTH) -> _Kept | None:
-    """What outlives a call, by an expression that reads it."""
-    match asked:
-        case ir.Attribute(attr=name):
-            return _Kept(name, True, needs)
-        case ir.Name(id=name) if name in rebound_in(asking.function.module) or _is_table(asked, needs, asking):
-            return _Kept(name, False, needs)
-        case ir.Name(id=name):
-            values = [one.value for one in assignments_to(asking.function.code, name) if _is_read(one.value)]
-            is_one = len(values) == 1 and depth > 0
-            kept = _state(values[0], needs, asking, depth - 1) if is_one and values[0] else None
-            return replace(kept, alias=name) if kept is not None and needs == "item" else kept
-        case ir.Subscript(value=ir.Attribute(attr=name), index=ir.Literal()) if needs == "item":
-            return _Kept(name, True, needs)
-        case ir.Call(func=ir.Attribute(value=table, attr="get"), arguments=[ir.Argument(value=key), *_]):
-            is_item = needs in ("something", "true") and (asking.of_sizes or _is_plain(key, asking.function))
-            return _state(table, "item", asking, depth) if is_item else None
-        case ir.Call(func=ir.Name(id="getattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name))), *_]):
-            return _Kept(name, True, needs)
-    return None
-
-
-def _is_read(value: ir.Expr | None) -> bool:
-    if isinstance(value, ir.Subscript):
-        return isinstance(value.value, ir.Attribute) and isinstance(value.index, ir.Literal)
-    return isinstance(value, (ir.Attribute, ir.Name)) or last_name(getattr(value, "func", None)) in ("get", "getattr")
-
-
-def _is_table(asked: ir.Name, needs: str, asking: _Asking) -> bool:
-    """Whether a name is that of a table of a module, or of a parameter that such a one is handed in for."""
-    node, holder = list(handed_on_way(asked, asking.function, asking.sites))[-1]
-    if needs != "item" or not isinstance(node, ir.Name):
-        return needs == "item" and isinstance(node, ir.Attribute)
-    is_local = any(one.name == node.id for one in holder.code.parameters) or bool(assignments_to(holder.code, node.id))
-    return not is_local and node.id in holder.module.index.assignments
-
-
-def _is_plain(key: ir.Expr, function: Function, depth: int = _DEPTH) -> bool:
-    """Whether a key surely comes from no size of what a call is given: a word, a device, what its object has."""
-    match key:
-        case ir.Literal():
-            return True
-        case ir.Attribute(attr=name) if name in _PLAIN:
-            return True
-        case ir.Attribute(value=ir.Name(id=owner)) if owner == function.receiver:
-            return True
-        case ir.Attribute(value=held):  # an index or a kind of a device
-            return _is_plain(held, function, depth)
-        case ir.Call(func=ir.Name(id="repr" | "str"), arguments=[ir.Argument(value=told)]):
-            return _is_plain(told, function, depth)
-        case ir.Display(elements=elements):
-            return all(_is_plain(one, function, depth) for one in elements)
-        case ir.Name(id=name):
-            given = next((one for one in function.code.parameters if one.name == name), None)
-            if given is not None:
-                return given.annotation is not None and last_name(given.annotation) in _PLAIN
-            made = [one.value for one in assignments_to(function.code, name)] if depth else []
-            return bool(made) and all(one is not None and _is_plain(one, function, depth - 1) for one in made)
-    return False
 
 
 @remembered
@@ -340,7 +194,7 @@ def _behind_in(block: ir.Block, node: ir.Node, outcome: bool) -> tuple[Hashable,
     return ()
 
 
-def _is_given(kept: _Kept, block: Hashable, taken: Taken) -> bool:
+def _is_given(kept: Kept, block: Hashable, taken: Taken) -> bool:
     """Whether a block surely gives state what puts a test of it out."""
     return not _given_in(block).isdisjoint((*kept.names, kept.alias)) and any(
         _gives(part, kept) for part in surely_in(block, taken)
@@ -353,7 +207,7 @@ def _given_in(block: Hashable) -> frozenset[object]:
     return words_in(block) | {part.value for part in walk(block) if isinstance(part, ir.Literal)}
 
 
-def _gives(part: object, kept: _Kept) -> bool:
+def _gives(part: object, kept: Kept) -> bool:
     match part:
         case ir.Assign(targets=targets, value=value):
             flat = [one for t in targets for one in (t.elements if isinstance(t, ir.Display) else (t,))]
@@ -371,7 +225,7 @@ def _is_word(node: ir.Expr, word: str) -> bool:
     return isinstance(node, ir.Literal) and node.value == word
 
 
-def _is_it(target: ir.Expr, kept: _Kept, whole: bool = False) -> bool:
+def _is_it(target: ir.Expr, kept: Kept, whole: bool = False) -> bool:
     """Whether an assignment goes to state, or to an item of it where that is what it needs."""
     if kept.needs == "item" and not whole:
         return isinstance(target, ir.Subscript) and _is_it(target.value, kept, whole=True)

@@ -114,6 +114,29 @@ def handed_on_way(node: ir.Expr, function: Function, sites: tuple[Site, ...]) ->
         asked = _handed_in(asked, asked.node.id) if isinstance(asked.node, ir.Name) else None
 
 
+def is_handed_in(function: Function, sites: tuple[Site, ...]) -> bool:
+    """Whether the object of a method comes with the call of a region, as an argument or in one: the next call may give
+    another one.
+    """
+    call = sites[-1].node if sites else None
+    if function.receiver is None or not isinstance(call, ir.Call):
+        return False
+    given, holder = list(handed_on_way(_root(call.func), sites[-1].function, sites))[-1]
+    root = _root(given)
+    if not isinstance(root, ir.Name):
+        return False
+    if root.id != holder.receiver:
+        return any(one.name == root.id for one in holder.code.parameters)
+    return is_handed_in(holder, sites[: [site.function.code for site in sites].index(holder.code)])
+
+
+def _root(node: ir.Expr) -> ir.Expr:
+    """What stands in front of all dots, brackets and calls."""
+    while isinstance(node, (ir.Attribute, ir.Call, ir.Subscript)):
+        node = node.func if isinstance(node, ir.Call) else node.value
+    return node
+
+
 def _facts_of(assumption: Assumption, sites: tuple[Site, ...], order: Order) -> Iterator[tuple[Fact, bool]]:
     for test, outcome in assumption.asked if assumption.is_plain else ():
         yield from _facts(_Asked(test, assumption.function, sites), outcome, order)

@@ -6,12 +6,13 @@ import heapq
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from graphlint.finding import Condition
+from graphlint.finding import Condition, Span
 from graphlint.static.domain.assumptions import FIRST_CALL, FIRST_READ, Assumption, Assumptions, parts
 from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
 from graphlint.static.findings.earlier import run_before
+from graphlint.static.findings.exits import exits_asked
 from graphlint.static.findings.inferring import trains_without_gradients
 from graphlint.static.findings.left import is_denied, leaves_out
 from graphlint.static.findings.made import Made
@@ -144,6 +145,10 @@ class Ways:
                 )
                 found[replace(one, is_default=one.is_default and not (is_odd or is_left))] = None
         return tuple(found)
+
+    def exits(self, way: Way) -> tuple[Span, ...]:
+        """Where functions ask on a way whether to end early."""
+        return exits_asked(self._assumptions[number] for number in way.assumed)
 
     def is_first(self, way: Way, opened: OpenRegion) -> bool:
         """Whether only the first run of its sizes goes this way, and there surely was one before the region."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from graphlint.rule import InputReplaced
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Container, Made, Object, Place, Tensor, Thing
+from graphlint.static.life.tensors import begin_alike
 from graphlint.static.syntax import ir
 
 _OF_ARRAYS = frozenset({"ndim", "shape"})  # what hardly anything else is asked for
@@ -23,6 +24,13 @@ class Given(Listener):
     exchanged: defaultdict[Capture, dict[tuple[Thing, str], tuple[Object, Place]]] = field(
         default_factory=lambda: defaultdict(dict)
     )
+    own: defaultdict[Capture, set[tuple[Thing, str]]] = field(default_factory=lambda: defaultdict(set))
+
+    def assigned(self, owner: Thing, name: str, value: Object, place: Place) -> None:
+        """Note what a region sets itself before it gives the object away: there is nothing of others to be read."""
+        capture = self.ledger.capture
+        if capture is not None and owner not in self.given[capture]:
+            self.own[capture].add((owner, name))
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         capture = self.ledger.capture
@@ -41,7 +49,9 @@ class Given(Listener):
             or not isinstance(value, Thing)
         ):
             return
-        for capture in captures if self._is_array(before) or self._is_array(value) else ():
+        if begin_alike(before, value) or not (self._is_array(before) or self._is_array(value)):
+            return
+        for capture in captures:
             self.exchanged[capture].setdefault((owner, name), (before, place))
 
     def _is_array(self, value: Thing) -> bool:
@@ -51,7 +61,8 @@ class Given(Listener):
 
     def replayed(self, capture: Capture, place: Place) -> None:
         for (owner, name), (before, where) in self.exchanged.pop(capture, {}).items():
-            if (owner, name) not in capture.paths and owner.attributes.get(name) is not before:
+            is_told = (owner, name) in capture.paths or (owner, name) in self.own[capture]
+            if not is_told and owner.attributes.get(name) is not before:
                 callee = _callee(self.given[capture][owner])
                 self.tell(InputReplaced("", capture.region.line, False, given=callee), where, capture)
 

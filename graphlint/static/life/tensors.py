@@ -108,6 +108,16 @@ def end_of(target: Thing | None, place: Place) -> End | None:
     return None
 
 
+def begin_alike(one: Thing, other: Thing) -> bool:
+    """Whether two tensors lie in one memory from the same place on, whatever their length."""
+    wholes = [part.base if _is_beginning(part) else part for part in (one, other) if isinstance(part, Tensor)]
+    return len(wholes) == 2 and wholes[0] is wholes[1]
+
+
+def _is_beginning(part: Tensor) -> bool:
+    return isinstance(part.index, ir.Slice) and is_start(part.index.bounds[0]) and part.index.bounds[2] is None
+
+
 def is_start(lower: ir.Expr | None) -> bool:
     """Whether a slice begins where the dimension does."""
     return lower is None or (isinstance(lower, ir.Literal) and lower.value == 0)

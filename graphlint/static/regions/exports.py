@@ -15,6 +15,7 @@ from graphlint.static.index.parts import called, segments_with
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.uses import treats_as_tensor
+from graphlint.static.regions.drivers import is_driver
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import called_name, calls_in, last_name, walk
 from graphlint.static.writes.schedules import GROUPS
@@ -88,12 +89,17 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
 def is_captured_whole(interpreter: Interpreter, cls: ClassDefinition) -> bool:
     """Whether a class is a model with a `forward` of its own, which may be captured.
 
-    What takes records, such as a table for each picture, is fed by the host, and what gives numbers works for it.
+    What takes records, such as a table for each picture, is fed by the host, and what gives numbers works for it, as
+    does what makes batches of texts.
     """
     if "forward" not in cls.methods or not interpreter.classes.is_model(cls):
         return False
-    code = cls.methods["forward"][-1].code
-    return code is None or not (_takes_records(code) or _gives_host(interpreter, code, cls.module))
+    forward = cls.methods["forward"][-1]
+    code = forward.code
+    if code is None:
+        return True
+    is_fed = _takes_records(code) or _gives_host(interpreter, code, cls.module)
+    return not is_fed and not is_driver(interpreter, forward, cls)
 
 
 def _sets_up(interpreter: Interpreter, definition: Definition) -> bool:
@@ -129,6 +135,8 @@ def takes_tensors(interpreter: Interpreter, definition: Definition, owner: Class
     """
     function = function_of(definition, owner)
     if function is None or _gives_host(interpreter, function.code, definition.module) or _takes_records(function.code):
+        return False
+    if is_driver(interpreter, definition, owner):
         return False
     code = function.code
     parameters = code.parameters[1:] if owner is not None else code.parameters

@@ -11,6 +11,7 @@ from graphlint.static.index.parts import WORD
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
+from graphlint.static.regions.handed import classes_handed_in
 from graphlint.static.regions.holes import MAX_HOPS, Candidates, find_holes, spelt
 from graphlint.static.regions.patterns import is_named
 from graphlint.static.regions.targets import telling
@@ -25,6 +26,7 @@ SHARE = 10  # a group that is less than one in so many says nothing of what is c
 def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapping[str, int]) -> tuple[Target, ...]:
     """A target for each place near a region that no table knows, of what something speaks for besides the arguments.
 
+    What the object that makes the call is seen to be given counts more than what would fit.
     Of modules, those that are `whole` models count, each with how many others it is built of.
     """
     candidates, ambiguous = Candidates(interpreter, files), interpreter.project.ambiguous
@@ -45,7 +47,11 @@ def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapp
             for cls, method in candidates.fitting(hole)
             if cls.module.name not in ambiguous and (_is_public(cls) or at.startswith(f"{cls.module.name}:"))
         ]
-        chosen = _told(candidates.callee(hole), candidates.method(hole), fitting, whole, interpreter.lexicon.modules)
+        handed = classes_handed_in(interpreter, hole)
+        chosen = [one for one in fitting if one[0].name in handed]
+        if not handed:
+            callee, method = candidates.callee(hole), candidates.method(hole)
+            chosen = _told(callee, method, fitting, whole, interpreter.lexicon.modules)
         runs = tuple(_patterns(chosen, fitting))
         if runs:
             found.setdefault(key, Target(at, runs, key[1]))

@@ -18,6 +18,7 @@ from graphlint.static.index.module import Module
 from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.branches import Branches
 from graphlint.static.writes.changes import Changes, goes_back
+from graphlint.static.writes.chosen import picks_the_graph
 from graphlint.static.writes.eager import EagerArguments
 from graphlint.static.writes.held import is_held
 from graphlint.static.writes.hyperparameters import Steps
@@ -138,6 +139,8 @@ class Judged:
         late = self.late(read.state, read.place.sink)
         if not late or read.state.name in self.reaching.everywhere.keys:
             return ()
+        if picks_the_graph(read, self.reaching, self.traces):
+            return tuple(one for one in late if (one[0].module, one[0].qualname) in self.traces.captured)
         return tuple(one for one in late if self._misses(read, one[0]))
 
     def _misses(self, read: Read, written: Written) -> bool:

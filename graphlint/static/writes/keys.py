@@ -171,12 +171,12 @@ def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
                 continue
             event = IncompleteKey(taken.name, kind, f"{use.place.function.module.path.name}:{use.place.line}")
             line = opener.line - opener.function.first_line + 1
-            keys = [key for one in _definitions(opener) for key in _keys_of(one)]
+            keys = [key for one in definitions_of(opener) for key in keys_of(one)]
             asked = [key for key in keys if key.is_asked and key.names and key.serves(line)]
             if asked and not any(taken.name in key.names for key in keys):
                 yield asked[0].place(opener, {taken.name}), event
             for definition, names, at in _callers(opener, taken.name) if not asked else ():
-                outer = [key for key in _keys_of(definition) if key.is_asked and key.names and key.serves(at)]
+                outer = [key for key in keys_of(definition) if key.is_asked and key.names and key.serves(at)]
                 if outer and not any(names & (key.names | key.key.holder) for key in outer):
                     yield outer[0].place(opener, names), event
 
@@ -206,13 +206,13 @@ class _Found:
         return replace(like, function=function, node=node)
 
 
-def _definitions(opener: Place) -> Iterator[Definition]:
+def definitions_of(opener: Place) -> Iterator[Definition]:
     """The function that opens a region."""
     module = opener.function.module
     yield from (one for one in module.index.all_functions() if one.segment.first == opener.function.first_line)
 
 
-def _keys_of(definition: Definition) -> Iterator[_Found]:
+def keys_of(definition: Definition) -> Iterator[_Found]:
     """The keys of a function."""
     module = definition.module
     for key in keys_in(module.source_of(definition.segment)) if definition.code is not None else ():

@@ -1,0 +1,83 @@
+"""A key of a table in, whether it is the same in each run of what a graph is captured of out: words, devices, sizes.
+
+A graph is one of the sizes, the types and the numbers that it was captured with, and so is the run before it. What
+counts is another one in each run, though it is a number as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.static.domain.contexts import Site
+from graphlint.static.domain.program import Function
+from graphlint.static.findings.origins import handed_on_way
+from graphlint.static.index.module import Module
+from graphlint.static.index.parts import rebound_in
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered_in_run
+from graphlint.static.syntax.traversal import assignments_in, children, last_name, targets_of
+from graphlint.static.writes.stores import stores_to
+
+MADE_OF = ("device", "dtype")
+_ASKED = (*MADE_OF, "ndim", "shape")  # what tensors are asked for that no value of theirs changes
+_ANNOTATED = (*MADE_OF, "bool", "float", "int", "str")
+_BUILTINS = ("bool", "float", "int", "max", "min", "repr", "str", "sum", "tuple", "type")
+CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
+_MADE = (
+    ir.Attribute, ir.Binary, ir.Compare, ir.Conditional, ir.Display, ir.Formatted, ir.Slice, ir.Subscript, ir.Unary,
+)  # fmt: skip
+_DEPTH = 3  # of names for names
+
+
+def is_plain(key: ir.Node, function: Function, sites: tuple[Site, ...], depth: int = _DEPTH) -> bool:
+    """Whether a key comes from nothing but words, numbers, and what tensors and the object of a method have for good.
+
+    Other parameters are asked for at the calls on the way.
+    """
+    match key:
+        case ir.Literal():
+            return True
+        case ir.Attribute(value=ir.Name(id=owner), attr=name) if owner == function.receiver:
+            return not _counts(function.module, name)
+        case ir.Attribute(attr=name) if name in _ASKED:
+            return True
+        case ir.Call(func=ir.Name(id="len")) | ir.Call(func=ir.Attribute(attr="dim" | "numel" | "size")):
+            return True
+        case ir.Name(id=name):
+            return _is_named(key, name, function, sites, depth)
+        case ir.Call(func=ir.Name(id=name), arguments=arguments) if name in _BUILTINS:
+            return all(is_plain(part, function, sites, depth) for part in _parts(arguments))
+    return isinstance(key, _MADE) and all(is_plain(part, function, sites, depth) for part in _parts(key))
+
+
+def _is_named(key: ir.Name, name: str, function: Function, sites: tuple[Site, ...], depth: int) -> bool:
+    given = next((one for one in function.code.parameters if one.name == name), None)
+    made = [one.value for one in assignments_in(function.code) if name in map(last_name, targets_of(one))]
+    if given is not None and not made:
+        if given.annotation is not None and last_name(given.annotation) in _ANNOTATED:
+            return True
+        handed = list(handed_on_way(key, function, sites))
+        return len(handed) > 1 and depth > 0 and is_plain(*handed[-1], sites, depth - 1)
+    if not made:
+        module = function.module
+        return name in module.index.assignments and name not in rebound_in(module)
+    return depth > 0 and all(one is not None and is_plain(one, function, sites, depth - 1) for one in made)
+
+
+def _parts(node: object) -> Iterator[ir.Node]:
+    """What an expression is made of, one by one."""
+    for part in children(node):
+        if isinstance(part, (tuple, ir.Argument)):
+            yield from _parts(part)
+        elif isinstance(part, ir.Node):
+            yield part
+
+
+@remembered_in_run
+def _counts(module: Module, name: str) -> bool:
+    """Whether a method goes on with an attribute: `self.calls += 1`."""
+    return any(
+        written.store.depends_on_itself
+        for written in stores_to(module, name, True)
+        if written.definition is not None and written.definition.name not in CONSTRUCTORS
+    )

@@ -1,0 +1,184 @@
+"""A function in, whether it drives what others capture out: it makes batches of texts, or gives copies of the host.
+
+`if isinstance(prompts, str): prompts = [prompts]`, a tokenizer that is asked for tensors, `return images.cpu()`: what
+stands between the user and a model. What a kernel language runs by its own compiler is captured by nobody, either:
+outside of that it only raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from graphlint.static.domain.program import Function
+from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import assignments_to, calls_in, children, is_one_of, names_in, walk
+from graphlint.values import External, members
+
+_NUMBERS = ("bool", "float", "int", "str")
+_COPIED = ("host-array", "host-tensor")  # what methods give that copy from the device
+_READ = ("list", "number")  # what methods give that read from it
+_OF_HOST = "math."
+_DEPTH = 4  # of names for names
+
+
+def is_driver(interpreter: Interpreter, definition: Definition, owner: ClassDefinition | None) -> bool:
+    """Whether nobody captures a function, by what it takes, what it asks of others, or what it gives."""
+    code, module = definition.code, definition.module
+    if code is None:
+        return False
+    if _gives_host(interpreter, code, module) or any(_only_raises(interpreter, one, module) for one in code.decorators):
+        return True
+    return any(_takes_texts(one) or _prepares(interpreter, one, module) for one in _codes(code, owner))
+
+
+def _codes(code: ir.Code, owner: ClassDefinition | None) -> Iterator[ir.Code]:
+    """A function and the methods of its object that it calls."""
+    yield code
+    for call in calls_in(code) if owner is not None else ():
+        match call.func:
+            case ir.Attribute(value=ir.Name(id="self"), attr=name) if owner is not None:
+                yield from (one.code for one in owner.methods.get(name, ()) if one.code is not None)
+
+
+def _takes_texts(code: ir.Code) -> bool:
+    """Whether a function makes a list of one of its parameters if that is a text."""
+    names = {one.name for one in code.parameters}
+    for node in walk(code.body):
+        match node:
+            case ir.If(
+                test=test, body=[ir.Assign(targets=[ir.Name(id=name)], value=ir.Display(elements=[ir.Name(id=one)]))]
+            ):
+                if name == one and name in names and _asks_for_text(test, name):
+                    return True
+    return False
+
+
+def _asks_for_text(test: ir.Expr, name: str) -> bool:
+    match test:
+        case ir.Call(func=ir.Name(id="isinstance"), arguments=[ir.Argument(value=ir.Name(id=asked)), kind]):
+            return asked == name and any(isinstance(part, ir.Name) and part.id == "str" for part in walk(kind.value))
+    return False
+
+
+def _prepares(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    """Whether a function has texts or pictures made into tensors, by a keyword for that, or shows what it does."""
+    phases = interpreter.lexicon.phases
+    for call in calls_in(code):
+        if any(one.keyword is not None and phases["prepares"].match(one.keyword) for one in call.arguments):
+            return True
+        called = interpreter.static_value(call.func, module)
+        if isinstance(called, External) and phases["interacts"].match(called.name):
+            return True
+    return False
+
+
+def _gives_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    """Whether all that a function gives lies on the host: copies and arrays, or a table of what was read.
+
+    A number alone is often read by mistake.
+    """
+    host = _Host(interpreter, code, module)
+    given = [one.value for one in _returns(code) if one.value is not None and not isinstance(one.value, ir.Literal)]
+    return bool(given) and all(host.has(one) and (isinstance(one, ir.DictDisplay) or host.copies(one)) for one in given)
+
+
+def _returns(code: ir.Code) -> Iterator[ir.Return]:
+    """The statements by which a function itself ends, but for those of functions inside of it."""
+    pending: list[object] = [code.body]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, ir.Return):
+            yield part
+        elif not isinstance(part, (ir.Define, ir.DefineClass, ir.Lambda)):
+            pending += children(part)
+
+
+@dataclass(frozen=True, slots=True)
+class _Host:
+    """Tells which expressions of a function lie on the host."""
+
+    interpreter: Interpreter
+    code: ir.Code
+    module: Module
+
+    def has(self, node: ir.Expr, depth: int = _DEPTH) -> bool:
+        """Whether an expression is surely one of the host; of a dict, whether most of it is."""
+        match node:
+            case ir.Call(func=func, arguments=arguments):
+                return self._gives(func, arguments, depth)
+            case ir.Name(id=name):
+                values = [one.value for one in assignments_to(self.code, name)] if depth else []
+                made = [one for one in values if one is not None and name not in names_in(one)]
+                return bool(made) and all(self.has(one, depth - 1) for one in made)
+            case ir.Binary(left=left, right=right):
+                return self._all([left, right], depth)
+            case ir.Compare(left=left, comparisons=comparisons):
+                return self._all([left, *(right for _, right in comparisons)], depth)
+            case ir.Conditional(body=body, orelse=orelse):
+                return self._all([body, orelse], depth)
+            case ir.Display(elements=elements):
+                return self._all(elements, depth)
+            case ir.DictDisplay(items=items):
+                return sum(self.has(value, depth) for _, value in items) * 2 > len(items)
+            case ir.Comprehension(element=one) | ir.Unary(operand=one) | ir.Subscript(value=one):
+                return self.has(one, depth)
+        return False
+
+    def copies(self, node: object, depth: int = _DEPTH) -> bool:
+        """Whether arrays or tensors of the host are among what an expression is made of."""
+        for part in walk(node):
+            match part:
+                case ir.Call(func=func) if self._is_copy(func):
+                    return True
+                case ir.Name(id=name) if depth:
+                    if any(self.copies(one.value, depth - 1) for one in assignments_to(self.code, name)):
+                        return True
+        return False
+
+    def _all(self, nodes: Sequence[ir.Expr], depth: int) -> bool:
+        """Whether some expressions are, beside numbers and words that are spelt out."""
+        told = [one for one in nodes if not isinstance(one, ir.Literal)]
+        return bool(told) and all(self.has(one, depth) for one in told)
+
+    def _gives(self, func: ir.Expr, arguments: Sequence[ir.Argument], depth: int) -> bool:
+        """Whether a call gives something of the host: a read, a number, or what a library of the host makes."""
+        match func:
+            case ir.Name(id=name) if name in _NUMBERS:
+                return bool(arguments)
+            case ir.Attribute(value=held, attr=method):
+                operation = self.interpreter.catalogue.method(method)
+                if (operation is not None and operation.returns in _READ) or self.has(held, depth):
+                    return True
+        called = self.interpreter.static_value(func, self.module)
+        return self._is_copy(func) or (isinstance(called, External) and called.name.startswith(_OF_HOST))
+
+    def _is_copy(self, func: ir.Expr) -> bool:
+        """Whether a function gives arrays or tensors of the host."""
+        operation = self.interpreter.catalogue.method(func.attr) if isinstance(func, ir.Attribute) else None
+        if operation is not None and operation.returns in _COPIED:
+            return True
+        called = self.interpreter.static_value(func, self.module)
+        return isinstance(called, External) and self.interpreter.lexicon.promised(called.name) == "host-array"
+
+
+def _only_raises(interpreter: Interpreter, decorator: ir.Expr, module: Module) -> bool:
+    """Whether a decorator puts a function in front that raises unless a keyword is given, which is none of ours."""
+    made = members(interpreter.static_value(decorator, module))
+    return any(_guards(inner.code) for one in made if isinstance(one, Function) for inner in _defined(one.code))
+
+
+def _defined(code: ir.Code) -> Iterator[ir.Define]:
+    return (part for part in code.body if isinstance(part, ir.Define))
+
+
+def _guards(code: ir.Code) -> bool:
+    """Whether a function begins with a test for a name among its keywords, and raises where that is missing."""
+    gathered = {one.name for one in code.parameters if one.kind == "**"}
+    match next((part for part in code.body if not isinstance(part, ir.Evaluate)), None):
+        case ir.If(test=test, body=[*_, ir.Raise()]):
+            asked = (part.comparisons for part in walk(test) if isinstance(part, ir.Compare))
+            return any(sign == "not in" and is_one_of(table, gathered) for one in asked for sign, table in one)
+    return False

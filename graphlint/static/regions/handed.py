@@ -1,0 +1,101 @@
+"""A call of what an object holds in, the names of the classes out that its constructor is given for that.
+
+`self.model(x)` of `Engine(model, cache)` runs what stands in front of the call that makes the engine, `model = Net()`,
+though nothing leads from there into the region.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.index.parts import called, segments_with
+from graphlint.static.index.roots import is_test
+from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.regions.holes import Hole
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import assignments_in, assignments_to, calls_in, given_for, last_name, targets_of
+
+_DEPTH = 4  # of names for names, and of functions that hand something on
+_INITIAL = "__init__"
+
+
+def classes_handed_in(interpreter: Interpreter, hole: Hole) -> frozenset[str]:
+    """The names of the classes that are handed to a constructor for what a hole calls; none if that is not seen."""
+    module_name, _, qualname = hole.functions[-1].partition(":")
+    match hole.made.node.func:
+        case ir.Attribute(value=ir.Name(id="self"), attr=attribute):
+            module = interpreter.project.module(module_name)
+            owner = module.index.classes.get(qualname.split(".")[0]) if module is not None else None
+            return frozenset(_held(interpreter, owner, attribute, _DEPTH)) if owner is not None else frozenset()
+    return frozenset()
+
+
+def _held(interpreter: Interpreter, owner: ClassDefinition, attribute: str, depth: int) -> Iterator[str]:
+    """The names of the classes of what the constructor of a class puts into an attribute."""
+    for made in owner.methods.get(_INITIAL, ()):
+        for one in assignments_in(made.code) if made.code is not None else ():
+            is_it = any(isinstance(t, ir.Attribute) and t.attr == attribute for t in targets_of(one))
+            if is_it and one.value is not None:
+                yield from _made(interpreter, one.value, made, owner, depth)
+
+
+def _made(
+    interpreter: Interpreter, node: ir.Expr, at: Definition, owner: ClassDefinition | None, depth: int
+) -> Iterator[str]:
+    """The names of the classes of an expression in a function, through what moves and casts it."""
+    code = at.code
+    if code is None or not depth:
+        return
+    match node:
+        case ir.Conditional(body=body, orelse=orelse):
+            for one in (body, orelse):
+                yield from _made(interpreter, one, at, owner, depth)
+        case ir.Call(func=ir.Name() | ir.Attribute() as func) if _is_class(last_name(func)):
+            yield last_name(func) or ""
+        case ir.Call(func=ir.Attribute(value=ir.Call() | ir.Name() | ir.Attribute() as moved)):
+            yield from _made(interpreter, moved, at, owner, depth - 1)
+        case ir.Attribute(value=ir.Name(id="self"), attr=name) if owner is not None:
+            yield from _held(interpreter, owner, name, depth - 1)
+        case ir.Name(id=name):
+            values = [one.value for one in assignments_to(code, name) if one.value is not None]
+            for value in values:
+                yield from _made(interpreter, value, at, owner, depth - 1)
+            names = [one.name for one in code.parameters]
+            if not values and name in names:
+                yield from _given(interpreter, at, owner, name, depth - 1)
+
+
+def _given(
+    interpreter: Interpreter, to: Definition, owner: ClassDefinition | None, name: str, depth: int
+) -> Iterator[str]:
+    """The names of the classes that callers give a parameter of a function, or of a constructor by its class."""
+    if to.code is None:
+        return
+    is_method = owner is not None
+    position = [one.name for one in to.code.parameters].index(name) - is_method
+    called_as = owner.name if owner is not None and to.name == _INITIAL else to.name
+    for module, caller, call in _calls(interpreter, called_as):
+        given = given_for(call, name, position)
+        if given is not None:
+            yield from _made(interpreter, given, caller, _owner(module, caller), depth)
+
+
+def _calls(interpreter: Interpreter, name: str) -> Iterator[tuple[Module, Definition, ir.Call]]:
+    """The calls of something by its name in functions, but for those of tests."""
+    for module in interpreter.project.calling(name):
+        for caller, _ in () if is_test(module.name) else segments_with(module, name, called):
+            code = caller.code if caller is not None else None
+            for call in calls_in(code) if code is not None else ():
+                if caller is not None and last_name(call.func) == name:
+                    yield module, caller, call
+
+
+def _owner(module: Module, definition: Definition) -> ClassDefinition | None:
+    """The class whose method a function is."""
+    cls = module.index.classes.get(definition.qualname.split(".")[0])
+    return cls if cls is not None and definition in cls.methods.get(definition.name, ()) else None
+
+
+def _is_class(name: str | None) -> bool:
+    return name is not None and name.strip("_")[:1].isupper()

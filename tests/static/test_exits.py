@@ -1,0 +1,61 @@
+"""A function that ends early for want of anything to do asks the device for it, and is told of that and no more."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+PROGRAM = """
+import torch
+
+def run(x: torch.Tensor, mask: torch.Tensor, flag: bool, n: int):
+    {body}
+    y = x[0] * 2 + x[1]
+    for row in range(4):
+        y = y + x[row] * row
+    return y
+"""
+ZERO = "return torch.tensor(0.0, device=x.device)"
+EXITS = {
+    "a sum": f"if mask.sum() == 0:\n        {ZERO}",
+    "a number that is read": f"n = mask.sum().item()\n    if n == 0:\n        {ZERO}",
+    "a mask": "if not mask.any():\n        zero = torch.tensor(0.0, device=x.device)\n        return zero, zero",
+    "another name": f"count = mask.sum()\n    if count < 1:\n        {ZERO}",
+    "the other branch": f"if mask.any():\n        pass\n    else:\n        {ZERO}",
+}
+
+
+@pytest.mark.parametrize("form", EXITS)
+def test_what_an_early_end_makes_is_a_hint_where_its_test_is_told(tmp_path: Path, form: str) -> None:
+    found = {code for _, _, code in analyse(tmp_path, PROGRAM.format(body=EXITS[form]), regions=("main:run",)).shown}
+    assert not found.isdisjoint({"GL101", "GL301"})
+    assert "GL203" not in found
+
+
+UPLOAD = "x = x + torch.tensor([1.0, 2.0], device=x.device)"
+GOES_ON = {
+    "a flag of the host": f"if flag:\n        {ZERO}",
+    "a number of the host": f"if n == 0:\n        {ZERO}",
+    "nothing": f"y = x[mask]\n    y = None if flag else y\n    if y is None:\n        {ZERO}",
+    "no end": f"if mask.any():\n        {UPLOAD}",
+    "behind the end": f"if mask.sum() == 0:\n        return x\n    {UPLOAD}",
+    "most of what there is": (
+        f"if mask.any():\n        {UPLOAD}\n" + "        x = x * 2 + x * 3 - x / 4\n" * 9 + "        return x"
+    ),
+}
+
+
+@pytest.mark.parametrize("form", GOES_ON)
+def test_what_else_is_uploaded_is_told(tmp_path: Path, form: str) -> None:
+    """By a test of the host, and where a function does what it is for."""
+    found = analyse(tmp_path, PROGRAM.format(body=GOES_ON[form]), regions=("main:run",)).shown
+    assert "GL203" in {code for _, _, code in found}
+
+
+def test_other_effects_behind_such_a_test_are_told(tmp_path: Path) -> None:
+    """A shape that the device decides on may need mending, too."""
+    body = "if mask.sum() == 0:\n        return x[mask]"
+    found = analyse(tmp_path, PROGRAM.format(body=body), regions=("main:run",)).shown
+    assert {"GL301", "GL305"} <= {code for _, _, code in found}

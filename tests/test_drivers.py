@@ -1,0 +1,111 @@
+"""What stands between the user and a model is captured by nobody, and `graphlint init` does not propose it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from static.analysis import write
+
+from graphlint import static
+from graphlint.config import Config
+
+PROGRAM = """
+# file: serve/__init__.py
+from serve.ops import step
+# file: serve/ops.py
+import functools
+import math
+
+import numpy as np
+import torch
+from PIL import Image
+from torch import nn
+from tqdm import tqdm
+
+def builtin(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        if "_builder" not in kwargs or kwargs["_builder"] is None:
+            raise ValueError("call it in a kernel")
+        return function(*args, **kwargs)
+    return wrapper
+
+def timed(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        if "name" not in kwargs:
+            kwargs["name"] = "step"
+        return function(*args, **kwargs)
+    return wrapper
+
+{decorator}
+def step(x: torch.Tensor, prompts=None, tokenizer=None, mode: str = "sum"):
+    {body}
+
+class Model(nn.Module):
+    def inner(self, x, prompts, tokenizer, mode):
+        {body}
+
+    def forward(self, x, prompts=None, tokenizer=None, mode="sum"):
+        {forward}
+"""
+HOST = {
+    "texts": "if isinstance(prompts, str):\n        prompts = [prompts]\n    return x * len(prompts)",
+    "a tokenizer": 'ids = tokenizer(prompts, return_tensors="pt")\n    return x + ids',
+    "a progress bar": "for row in tqdm(range(4)):\n        x = x * row\n    return x",
+    "pictures": "x = x + len(Image.open(prompts).size)\n    return x",
+    "a copy": "y = x * 2\n    return y.cpu()",
+    "an array": "y = (x * 2).float().cpu().numpy()\n    y = y.astype(np.int64)\n    return y",
+    "one or the other copy": "if mode == 'sum':\n        return x.sum().cpu()\n    return [row.cpu() for row in x]",
+    "a table of numbers": (
+        "hits = (x > 0).cpu().numpy()\n    found = int(hits.sum())\n    rate = found / math.sqrt(found)\n"
+        "    return {'found': found, 'rate': rate, 'past': rate > 0.5, 'x': x}"
+    ),
+}
+DEVICE = {
+    "a mode": "if isinstance(mode, str):\n        x = x * 2\n    return x",
+    "another list": "prompts = [prompts]\n    return x * len(prompts)",
+    "a copy of some": "if mode == 'sum':\n        return x.cpu()\n    return x",
+    "a copy in between": "n = x.cpu()\n    return x[: len(n)]",
+    "a number": "return (x * 2).sum().item()",
+    "a number of the host": "n = x.sum().item()\n    return x * n",
+    "a table of tensors": "return {'x': x, 'y': x * 2, 'n': x.sum().item()}",
+    "a function inside": "def log(y):\n        return y.cpu()\n    log(x)\n    return x * 2",
+}
+
+
+def offered(folder: Path, body: str, decorator: str = "", is_inner: bool = False) -> set[str]:
+    indented = body.replace("\n", "\n    ")
+    forward = "return self.inner(x, prompts, tokenizer, mode)" if is_inner else indented
+    text = PROGRAM.format(decorator=decorator, body="{body}", forward=forward)
+    step, inner = text.split("class Model", 1)
+    text = step.replace("{body}", body) + "class Model" + inner.replace("{body}", indented)
+    found = static.survey([write(folder, text)], Config(root=folder))
+    return {entry.partition(":")[2] for entry in (*found.exports, *found.models)}
+
+
+@pytest.mark.parametrize("form", HOST)
+def test_what_drives_a_model_is_not_proposed(tmp_path: Path, form: str) -> None:
+    assert offered(tmp_path, HOST[form]) == set()
+
+
+@pytest.mark.parametrize("form", ["texts", "a tokenizer", "pictures"])
+def test_a_method_may_do_so_for_the_model(tmp_path: Path, form: str) -> None:
+    assert "Model.forward" not in offered(tmp_path, HOST[form], is_inner=True)
+
+
+@pytest.mark.parametrize("form", DEVICE)
+def test_what_works_on_the_device_is_proposed(tmp_path: Path, form: str) -> None:
+    """Whatever it reads on the way, which may be a mistake."""
+    assert offered(tmp_path, DEVICE[form]) == {"step", "Model.forward"}
+
+
+@pytest.mark.parametrize(
+    ("decorator", "is_offered"), [("@builtin", False), ("@timed", True), ("@torch.no_grad()", True)]
+)
+def test_what_only_raises_for_those_who_call_it_is_not_proposed(
+    tmp_path: Path, decorator: str, is_offered: bool
+) -> None:
+    """The compiler of a kernel language hands in what is missing."""
+    assert ("step" in offered(tmp_path, "return x * 2", decorator)) is is_offered
