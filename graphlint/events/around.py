@@ -197,3 +197,15 @@ class Recapture(Event):
 @dataclass(frozen=True, slots=True)
 class GraphDropped(Event):
     """A graph is reset or deleted, and so is an output of it that another graph reads: its memory is gone with both."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizesPassedOver(Event):
+    """Of graphs of several sizes, the largest is picked for what is `asked`, whatever that is.
+
+    It is the `last` that is large enough of ascending sizes, the `first` of descending ones, or asked for as the
+    `largest`. Or a slice of one is the `only` one of these sizes to be captured, and requests look for theirs.
+    """
+
+    asked: str
+    how: str
