@@ -42,8 +42,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (
-        "captures", "clocks", "constructs", "copies", "draws", "generators", "grows", "hooks", "looks", "mutators",
-        "optimizers", "prepares", "replays", "schedulers", "sweeps", "waits",
+        "caches", "captures", "clocks", "constructs", "copies", "draws", "generators", "grows", "hooks", "looks",
+        "mutators", "optimizers", "prepares", "replays", "schedulers", "sweeps", "waits",
     ),
     "operators": ("describes", "implements", "own"),
 }  # fmt: skip

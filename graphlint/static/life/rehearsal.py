@@ -264,7 +264,7 @@ class Rehearsal:
         silence = Silence(life["inferring"], self.interpreter.names.qualified_name)
         for listener in (
             inputs := Inputs(self._tell, life["unfilled"], life["reducing"]),
-            Unrefreshed(self._tell, inputs, self.interpreter.project),
+            Unrefreshed(self._tell, inputs, self.interpreter.project, self.interpreter.lexicon.host_state["caches"]),
             Batches(self._tell, inputs),
             Holders(self._tell, self._may_keep),
             Given(self._tell, life["arrays"]),
