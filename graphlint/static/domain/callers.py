@@ -64,7 +64,7 @@ def _is_taken(code: ir.Code, given: ir.Expr | None) -> bool:
 
 def asks_before(project: Project, method: Function) -> bool:
     """Whether all who call a method ask what an object holds before: `if self.graph is None: self.seed(x)`."""
-    calls = [(code, call) for _, _, code, call in _calls(project, method)]
+    calls = [(code, call) for _, _, code, call in calls_of(project, method)]
     return bool(calls) and all(_stands_behind_test(code, call) for code, call in calls)
 
 
@@ -80,11 +80,11 @@ def _given(
     """Where a method is called, the function that does so, and what it gives for a parameter."""
     position = next((n for n, one in enumerate(method.code.parameters) if one.name == parameter), 0)
     position -= 1 if method.receiver is not None else 0
-    for where, definition, code, call in _calls(project, method):
+    for where, definition, code, call in calls_of(project, method):
         yield where, definition, code, given_for(call, parameter, position)
 
 
-def _calls(project: Project, method: Function) -> Iterator[tuple[str, Definition, ir.Code, ir.Call]]:
+def calls_of(project: Project, method: Function) -> Iterator[tuple[str, Definition, ir.Code, ir.Call]]:
     """Where a method is called, the function that does so, and the call."""
     name = method.qualname.rpartition(".")[2]
     for module in project.calling(name):

@@ -63,6 +63,7 @@ from graphlint.static.life.silence import Silence
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.life.threads import THREADS, Threads
+from graphlint.static.life.undone import Undone
 from graphlint.static.life.unrefreshed import Unrefreshed
 from graphlint.static.life.warmups import Pools, WarmUps
 from graphlint.static.life.ways import rehearse
@@ -301,10 +302,16 @@ class Rehearsal:
             Workers(self._tell, self.interpreter.entries),
             Process(self._tell, life["settings"], life["lasting"], self.interpreter.names.qualified_name),
             Modes(self._tell, life["modal"], replays),
+            self._undone(),
             Pinned(self._tell, streams, life["uploads"]),
             Devices(self._tell, life["choosing"], life["uploads"]),
         ):
             ledger.listen(listener)
+
+    def _undone(self) -> Undone:
+        names, classes = self.interpreter.lexicon.host_state, self.interpreter.classes
+        pairs = self.interpreter.lexicon.life["pairs"]
+        return Undone(self._tell, self.interpreter.project, names["releases"], names["resets"], pairs, classes.order)
 
     def _tell_at_times(self, event: Event, place: Place, capture: Capture) -> None:
         """Tell of waits that a region may come to, under conditions that nobody has asked."""
