@@ -27,7 +27,7 @@ from graphlint.static.life.frames import Leave, Raised
 from graphlint.static.life.held import calls_held, holders_of
 from graphlint.static.life.hooks import Hooks, classes_of, is_hook
 from graphlint.static.life.machine import Machine
-from graphlint.static.life.methods import CALLED, calls_of, entrance_of, leads_to, setters_of, switches_of
+from graphlint.static.life.methods import CALLED, calls_of, entrance_of, is_abstract, leads_to, setters_of, switches_of
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -146,12 +146,13 @@ class Programs:
         return {name: base for name, base in found.items() if name not in owner.methods and name != "__init__"}
 
     def _replaying_subclasses(self, owner: ClassDefinition) -> Iterator[ClassDefinition]:
-        """The classes that replay what a class captures which never does so itself."""
-        if any(self._replays(owner, name) for name in owner.methods):
-            return
+        """The classes that replay what a class captures which never does so itself, or that say how it captures."""
+        is_replaying = any(self._replays(owner, name) for name in owner.methods)
+        left = {name for name in owner.methods if is_abstract(owner, name)}
         for one in self.interpreter.classes.subclasses(owner)[:MAX_METHODS]:
             is_opener = holds(one.segment, self.places.get(str(one.module.path), frozenset()))
-            if not is_opener and any(self._replays(one, name) for name in one.methods if name != "__init__"):
+            own = [name for name in one.methods if name != "__init__" and not is_replaying]
+            if not is_opener and (not left.isdisjoint(one.methods) or any(self._replays(one, name) for name in own)):
                 yield one
 
     def _users(self) -> Iterator[Program]:
