@@ -130,6 +130,7 @@ class OutputKept(Event):
     """An output is kept without a copy: it was `returned`, or `collected` in a list; or a `pool` may have reused it.
 
     Or one of what is compiled is `read` behind the next step, or `given` to the call that begins it.
+    Or it is a gradient that autograd gets as it is, to be `summed` up where it lies.
     Or `threads` replay its graph, none of which waits until another one has read it.
     `is_overwritten` says whether a replay that writes over it was seen, `is_known` whether it surely is a tensor.
     """

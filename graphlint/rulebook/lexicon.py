@@ -36,9 +36,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "life": (
         "arrays", "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
         "drawing", "foreign", "generators", "gradients", "hooks", "inferring", "kernels", "lasting", "launches", "lazy",
-        "loaders", "modal", "ordering", "pairs", "posting", "product", "reducing", "replays", "selecting", "settings",
-        "single", "sized", "stateful", "states", "streams", "telling", "training", "transform", "unfilled", "uploads",
-        "waiting", "weak",
+        "loaders", "modal", "ordering", "pairs", "parameters", "posting", "product", "reducing", "replays", "selecting",
+        "settings", "single", "sized", "stateful", "states", "streams", "telling", "training", "transform", "unfilled",
+        "uploads", "waiting", "weak",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

@@ -44,6 +44,7 @@ from graphlint.static.life.generators import Generators
 from graphlint.static.life.given import Given
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
+from graphlint.static.life.handed_back import gradients_handed_back
 from graphlint.static.life.holders import Holders
 from graphlint.static.life.hosts import Hosts
 from graphlint.static.life.idle import idle_buffers
@@ -123,6 +124,8 @@ class Rehearsal:
             begun() if begun is not None else self._rehearse(around, self._listen)
             for event, place, capture in idle_buffers(self.interpreter, programs.files):
                 self._tell(event, place, capture)
+            for kept, place, capture in gradients_handed_back(self.interpreter, map(Path, sorted(lines))):
+                self._tell(kept, place, capture)
             self._rehearse(deque(enumerate(programs.changes())), self._listen_between)
             return self._in_order()
 
