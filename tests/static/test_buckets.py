@@ -88,6 +88,14 @@ PICKS = {
     "the first of descending ones": f"""for size in sorted(self.graphs, reverse=True):{TOLD}
             if size >= n:
                 return size""",
+    "what is kept under a size": f"""found = None
+        for size, graph in sorted(self.graphs.items()):{TOLD}
+            if size >= n:
+                found = graph
+        return found""",
+    "what is kept under the first": """for size, graph in sorted(self.graphs.items()):
+            if size >= n:
+                return graph""",
     "the largest": f"return max(size for size in self.sizes if size >= n){TOLD}",
     "the next of reversed ones": f"return next((size for size in self.sizes[::-1] if size >= n), None){TOLD}",
     "the last of those that fit": f"""fitting = [size for size in sorted(self.graphs) if size >= n]

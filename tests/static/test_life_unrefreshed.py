@@ -587,6 +587,38 @@ def test_one_class_may_capture_and_the_other_replay(tmp_path: Path, base: str, d
     assert analysis.shown == analysis.expected
 
 
+OPENED = """
+import contextlib
+import torch
+
+class Decoder:
+    def __init__(self, model):
+        self.model, self.graph = model, None
+
+    @contextlib.contextmanager
+    def capturing(self):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            yield
+
+    def step(self, x, {name}):
+        if self.graph is None:
+            self.x = x.clone()
+            self.model(self.x, {name}); torch.cuda.synchronize()
+            with self.capturing():
+                self.y = self.model(self.x, {name}){mark}
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(("name", "mark"), [("kv_cache", TOLD), ("options", "")])
+def test_a_helper_may_open_the_region_that_reads_a_cache(tmp_path: Path, name: str, mark: str) -> None:
+    analysis = analyse(tmp_path, OPENED.format(name=name, mark=mark))
+    assert [one for one in analysis.shown if one[2] == "GL512"] == analysis.expected
+
+
 REMEMBERED = """
 import functools
 import torch

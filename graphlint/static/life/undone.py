@@ -23,6 +23,7 @@ from graphlint.static.life.objects import Capture, Frame, Place
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import (
     assignments_in,
+    assignments_to,
     blocks_in,
     form,
     last_name,
@@ -118,7 +119,7 @@ class Undone(Listener):
         """Whether a node of a handler puts back what was changed, or calls what may."""
         match part:
             case ir.Assign():
-                return not undo.names.isdisjoint(last_name(one) or "" for one in targets_of(part))
+                return not undo.names.isdisjoint(_named(one) or "" for one in targets_of(part))
             case ir.Call(func=func):
                 name = last_name(func) or ""
                 own = [one for one in function.module.index.all_functions() if one.name == name]
@@ -149,37 +150,20 @@ class Undone(Listener):
 
     def _flags(self, function: Function, before: list[ir.Stmt], back: ir.Stmt) -> Iterator[Undo]:
         """`self.capturing = True`, and `False` behind the region, as it was before."""
-        if not isinstance(back, ir.Assign) or len(back.targets) != 1 or not _is_shared(back.targets[0], function.code):
-            return
-        spelt, name = form(back.targets[0]), last_name(back.targets[0]) or ""
-        same = (one for one in reversed(before) if isinstance(one, ir.Assign) and one.value is not None)
-        change = next((one for one in same if spelt in map(form, one.targets)), None)
-        if change is None or change.value is None or back.value is None or form(change.value) == form(back.value):
-            return
-        if self._is_restored(function, name, spelt, change, back, before):
-            yield Undo(change, back, "flag", frozenset({name}))
+        for target, value in _pairs(back):
+            name = _named(target)
+            if name is None or not _is_shared(target, function.code):
+                continue
+            spelt = form(target)
+            changes = ((one, given) for one in reversed(before) for other, given in _pairs(one) if form(other) == spelt)
+            change, changed = next(changes, (None, None))
+            if change is None or changed is None or form(changed) == form(value):
+                continue
+            first = [*self._first(function, name, change, back)]
+            if _is_restored(spelt, changed, value, before, first):
+                yield Undo(change, back, "flag", frozenset({name}))
 
-    def _is_restored(
-        self,
-        function: Function,
-        name: str,
-        spelt: object,
-        change: ir.Assign,
-        back: ir.Assign,
-        before: list[ir.Stmt],
-    ) -> bool:
-        """Whether a flag gets what it had before: by a name, or what it has from the beginning."""
-        if isinstance(back.value, ir.Name):
-            named = [one for one in before if isinstance(one, ir.Assign) and back.value.id in names_in(one.targets)]
-            return any(one.value is not None and form(one.value) == spelt for one in named)
-        if not isinstance(back.value, ir.Literal) or back.value.value is None:
-            return False
-        first = [*self._first(function, name, change, back)]
-        if not first:
-            return isinstance(change.value, ir.Literal) and change.value.value is True and back.value.value is False
-        return all(isinstance(one, ir.Literal) and one.value == back.value.value for one in first)
-
-    def _first(self, function: Function, name: str, change: ir.Assign, back: ir.Assign) -> Iterator[ir.Expr]:
+    def _first(self, function: Function, name: str, change: ir.Stmt, back: ir.Stmt) -> Iterator[ir.Expr]:
         """What constructors, and the bodies of classes and files, give an attribute or a global of a name."""
         module = function.module
         segments = [*module.index.assignments.get(name, ())]
@@ -190,7 +174,7 @@ class Undone(Listener):
         found += [part for one in segments for part in walk(module.lowered(one)) if isinstance(part, ir.Assign)]
         for one in found:
             if one is not change and one is not back:
-                yield from _given(one, name)
+                yield from (value for target, value in _pairs(one) if last_name(target) == name)
 
     def _taken(self, before: list[ir.Stmt], back: ir.Stmt) -> Iterator[Undo]:
         """`pages = pool.take(n)`, and `pool.free(pages)` behind the region."""
@@ -219,9 +203,13 @@ class Undone(Listener):
     def _paired(self, before: list[ir.Stmt], back: ir.Stmt) -> Iterator[Undo]:
         """`cache.freeze()`, and `cache.unfreeze()` behind the region."""
         last = _called(back)
-        for one in before if last is not None else ():
+        for one in reversed(before) if last is not None else ():
             first = _called(one)
-            if first is not None and last is not None and self._are_paired(first, last):
+            if first is None or last is None:
+                continue
+            if form(first) == form(last):
+                return  # it is undone already
+            if self._are_paired(first, last):
                 yield Undo(first, last, "call", frozenset())
                 return
 
@@ -269,20 +257,43 @@ def _leaves(part: object) -> bool:
 
 
 def _is_shared(target: ir.Expr, code: ir.Code) -> bool:
-    """Whether a target is an attribute, or a global."""
+    """Whether a target is an attribute, a global, or an item of what a function has not made itself."""
+    if isinstance(target, ir.Subscript):
+        return not any(assignments_to(code, name) for name in names_in(target.value))
     if isinstance(target, ir.Name):
         declared = (one.names for one in walk(code.body) if isinstance(one, ir.Scope) and one.kind == "global")
         return any(target.id in names for names in declared)
     return isinstance(target, ir.Attribute)
 
 
-def _given(assignment: ir.Assign, name: str) -> Iterator[ir.Expr]:
-    """What an assignment gives what has a name, one by one where tuples are taken apart."""
-    for target in assignment.targets:
-        pairs = [(target, assignment.value)]
-        if isinstance(target, ir.Display) and isinstance(assignment.value, ir.Display):
-            pairs = [*zip(target.elements, assignment.value.elements, strict=False)]
-        yield from (value for one, value in pairs if last_name(one) == name and value is not None)
+def _pairs(statement: ir.Stmt) -> Iterator[tuple[ir.Expr, ir.Expr]]:
+    """What an assignment gives to what, one by one where tuples are taken apart."""
+    value = statement.value if isinstance(statement, ir.Assign) else None
+    for target in statement.targets if isinstance(statement, ir.Assign) and value is not None else ():
+        if isinstance(target, ir.Display) and isinstance(value, ir.Display):
+            yield from zip(target.elements, value.elements, strict=False)
+        elif value is not None:
+            yield target, value
+
+
+def _named(target: ir.Expr) -> str | None:
+    """The name of an attribute or a global, or the key of an item."""
+    if isinstance(target, ir.Subscript):
+        key = target.index.value if isinstance(target.index, ir.Literal) else None
+        return key if isinstance(key, str) else None
+    return last_name(target)
+
+
+def _is_restored(spelt: object, changed: ir.Expr, value: ir.Expr, before: list[ir.Stmt], first: list[ir.Expr]) -> bool:
+    """Whether a flag gets what it had before: by a name, or what it has from the beginning."""
+    if isinstance(value, ir.Name):
+        saved = (given for one in before for target, given in _pairs(one) if last_name(target) == value.id)
+        return any(form(one) == spelt for one in saved)
+    if not isinstance(value, ir.Literal) or value.value is None:
+        return False
+    if not first:
+        return isinstance(changed, ir.Literal) and changed.value is True and value.value is False
+    return all(isinstance(one, ir.Literal) and one.value == value.value for one in first)
 
 
 def _called(statement: ir.Stmt) -> ir.Call | None:

@@ -131,7 +131,9 @@ class Unrefreshed(Listener):
             if later is None or earlier is owner:
                 continue
             for root in (root for root, writes in since.items() if not writes and root in capture.reads):
-                where = place_in(owner, capture.reads[root])
+                read = capture.reads[root]
+                is_own = read.function.code is earlier.function.code  # of the `with` that another one opens
+                where = read if is_own else place_in(owner, read)
                 names = tuple(
                     name
                     for name, value in earlier.env.items()

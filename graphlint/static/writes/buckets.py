@@ -151,6 +151,8 @@ def _of_loop(loop: ast.For) -> Iterator[Pick]:
             names = {size}
         case ast.Tuple(elts=[ast.Name(id=number), ast.Name(id=size)]), ast.Call(func=ast.Name(id="enumerate")):
             names = {number, size}
+        case ast.Tuple(elts=[ast.Name(id=size), ast.Name(id=kept)]), ast.Call() as items if _is_of_items(items):
+            names = {size, kept}
         case _:
             return
     match loop.body:
@@ -169,6 +171,16 @@ def _of_loop(loop: ast.For) -> Iterator[Pick]:
             yield Pick(loop.iter, asked, loop.iter, DOWN)
         case _ if all(_keeps(one, names) for one in body):
             yield Pick(loop.iter, asked, loop.iter, UP)
+
+
+def _is_of_items(call: ast.Call) -> bool:
+    """Whether a loop goes through the keys of a table with what is kept under them, sorted by those or not."""
+    match call:
+        case ast.Call(func=ast.Name(id="sorted"), args=[ast.Call() as items]):
+            return _is_of_items(items)
+        case ast.Call(func=ast.Attribute(attr="items"), args=[]):
+            return True
+    return False
 
 
 def _keeps(statement: ast.stmt, names: set[str]) -> bool:
