@@ -20,6 +20,13 @@ def detect(event: OutputKept | InputAdopted) -> Iterator[Hit]:
         )
         yield Hit(Confidence.MEDIUM, said, "read the output, or copy it, before that replay")
         return
+    if event.how == "summed":
+        said = (
+            "`{operation}` gives autograd what the graph writes: the first gradient of a parameter becomes its `.grad` "
+            "as it is, and a replay for the next one writes over it"
+        )
+        yield Hit(Confidence.MEDIUM, said, "clone the gradients of parameters")
+        return
     if event.how == "threads":
         said = "`{operation}` runs in several threads, and one fills inputs and outputs over while another needs them"
         yield Hit(Confidence.MEDIUM, said, "hold a lock from the first copy to the last read, and wait for it there")

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, EagerBeside, Hit, ModeSwitched, NeverReplayed, Recapture, Uncaptured
+from graphlint.rule import (
+    Confidence,
+    EagerBeside,
+    Hit,
+    ModeSwitched,
+    NeverReplayed,
+    Recapture,
+    SizesPassedOver,
+    Uncaptured,
+)
 
 _LEFT_OUT = {
     "host": (
@@ -16,9 +25,33 @@ _LEFT_OUT = {
         "keep it as a buffer of the module, or promise its address with `mark_static_address`",
     ),
 }
+_PASSED_OVER = {
+    "last": (
+        "`{operation}` goes on to the largest of ascending sizes: the graph of `{asked}` is passed over",
+        "end the loop at the first size that is large enough",
+    ),
+    "first": (
+        "`{operation}` takes the largest of descending sizes, which comes first, and passes over that of `{asked}`",
+        "go through the sizes from the smallest on",
+    ),
+    "largest": (
+        "`{operation}` takes the largest of all sizes, and passes over that of `{asked}`",
+        "take the smallest that is large enough",
+    ),
+    "only": (
+        "`{operation}` captures a single one of `{asked}`, and requests of the other sizes find no graph",
+        "capture each size, or pad requests to the one that is captured",
+    ),
+}
 
 
-def detect(event: Recapture | ModeSwitched | NeverReplayed | EagerBeside | Uncaptured) -> Iterator[Hit]:
+def detect(
+    event: Recapture | ModeSwitched | NeverReplayed | EagerBeside | Uncaptured | SizesPassedOver,
+) -> Iterator[Hit]:
+    if isinstance(event, SizesPassedOver):
+        said, help_ = _PASSED_OVER[event.how]
+        yield Hit(Confidence.MEDIUM, said.replace("{asked}", event.asked), help_)
+        return
     if isinstance(event, EagerBeside) and event.is_unfound:
         said = "`{operation}` captures a graph that no call finds, though all of them look for one"
         yield Hit(Confidence.MEDIUM, said, "capture the sizes that are asked for, under the keys that are looked up")

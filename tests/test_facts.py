@@ -68,6 +68,7 @@ ALLOWED = {
     "numel": "a method of `torch.Size`, which is a tuple",
     "param_groups": "the attribute of an optimizer whose values schedules change",
     "Parameter": "how names of parameters end",
+    "params": "the parameter of an optimizer that has what it trains, and the key of that in its groups",
     "pin_memory": "a parameter in the rows of the catalogue",
     "record": "a method of events",
     "record_event": "a method of streams",

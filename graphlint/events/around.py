@@ -130,6 +130,7 @@ class OutputKept(Event):
     """An output is kept without a copy: it was `returned`, or `collected` in a list; or a `pool` may have reused it.
 
     Or one of what is compiled is `read` behind the next step, or `given` to the call that begins it.
+    Or it is a gradient that autograd gets as it is, to be `summed` up where it lies.
     Or `threads` replay its graph, none of which waits until another one has read it.
     `is_overwritten` says whether a replay that writes over it was seen, `is_known` whether it surely is a tensor.
     """
@@ -197,3 +198,15 @@ class Recapture(Event):
 @dataclass(frozen=True, slots=True)
 class GraphDropped(Event):
     """A graph is reset or deleted, and so is an output of it that another graph reads: its memory is gone with both."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizesPassedOver(Event):
+    """Of graphs of several sizes, the largest is picked for what is `asked`, whatever that is.
+
+    It is the `last` that is large enough of ascending sizes, the `first` of descending ones, or asked for as the
+    `largest`. Or a slice of one is the `only` one of these sizes to be captured, and requests look for theirs.
+    """
+
+    asked: str
+    how: str

@@ -144,9 +144,14 @@ class Uncaptured(Event):
 
 @dataclass(frozen=True, slots=True)
 class SettingLeft(Event):
-    """A setting of the process stays changed: behind the `region` or `function`, on an `exception`, or `skipped`."""
+    """A setting of the process stays changed: behind the `region` or `function`, on an `exception`, or `skipped`.
+
+    Or an exception of the capture, which is `caught` at a place that goes on, leaves a `flag`, what a `call` has
+    changed, or what was `taken` and is given back behind the region.
+    """
 
     how: str
+    caught: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,14 +37,14 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "life": (
         "arrays", "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
         "drawing", "foreign", "generators", "gradients", "hooks", "inferring", "kernels", "lasting", "launches", "lazy",
-        "loaders", "modal", "ordering", "posting", "product", "reducing", "replays", "selecting", "settings", "single",
-        "sized", "stateful", "states", "streams", "telling", "training", "transform", "unfilled", "uploads", "waiting",
-        "weak",
+        "loaders", "modal", "ordering", "pairs", "parameters", "posting", "product", "reducing", "replays", "selecting",
+        "settings", "single", "sized", "stateful", "states", "streams", "telling", "training", "transform", "unfilled",
+        "uploads", "waiting", "weak",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (
-        "captures", "clocks", "constructs", "copies", "draws", "generators", "grows", "hooks", "looks", "mutators",
-        "optimizers", "prepares", "replays", "schedulers", "sweeps", "waits",
+        "caches", "captures", "clocks", "constructs", "copies", "draws", "generators", "grows", "hooks", "looks",
+        "mutators", "optimizers", "prepares", "releases", "replays", "resets", "schedulers", "sweeps", "waits",
     ),
     "operators": ("describes", "implements", "own"),
 }  # fmt: skip

@@ -429,3 +429,223 @@ def test_what_a_request_makes_and_captures_with_is_of_that_request(tmp_path: Pat
     """The next one makes another, which the graph does not read."""
     analysis = analyse(tmp_path, GENERATING.format(cache=cache, mark=mark))
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]
+
+
+FIRST = """
+# file: decoder.py
+import functools
+import torch
+
+class Decoder:
+    def __init__(self, model):
+        self.model, self.graph, self.graphs = model, None, {{}}
+
+    def step(self, x, {name}{more}):
+        if self.graph is None{asked}:
+            self.x = x.clone()
+            self.model(self.x, {name}); torch.cuda.synchronize()
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.model(self.x, {name}){mark}
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+
+# file: serve.py
+class Server:
+    def __init__(self, decoder, caches):
+        self.decoder, self.caches = decoder, caches
+
+    {calls}
+"""
+MAKES = "def serve(self, x):\n        return self.decoder.step(x, self.decoder.model.empty())"
+KEEPS = "def serve(self, x):\n        return self.decoder.step(x, self.caches)"
+PICKS = "def serve(self, x, n):\n        return self.decoder.step(x, self.caches[n])"
+LOOPS = "def serve(self, x):\n        for cache in self.caches:\n            self.decoder.step(x, cache)"
+PASSES = (
+    "def serve(self, x):\n        return self.run(x, self.caches)\n\n"
+    "    def run(self, x, cache):\n        return self.decoder.step(x, cache)"
+)
+
+
+@pytest.mark.parametrize(
+    ("given", "mark"),
+    [
+        ({"name": "past_key_values"}, TOLD),
+        ({"name": "kv_cache"}, TOLD),
+        ({"name": "cache", "calls": MAKES}, TOLD),
+        ({"name": "cache", "calls": KEEPS}, ""),
+        ({"name": "cache", "calls": PICKS}, ""),
+        ({"name": "cache", "calls": LOOPS}, ""),
+        ({"name": "cache", "calls": PASSES}, ""),
+        ({"name": "cache", "asked": " or cache is not self.cache"}, ""),
+        ({"name": "options"}, ""),
+    ],
+    ids=[
+        "what layers have computed",
+        "by another name",
+        "one for each request",
+        "one that is kept",
+        "one of those that are kept",
+        "each of those that are kept",
+        "one that is handed on",
+        "one that is compared",
+        "nothing that is known",
+    ],
+)
+def test_a_cache_of_the_first_request_is_read_by_each_replay(tmp_path: Path, given: dict[str, str], mark: str) -> None:
+    program = FIRST.format(**{"more": "", "asked": "", "calls": "pass", **given}, mark=mark)
+    analysis = analyse(tmp_path, program)
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]
+
+
+MEMO = """
+# file: graphs.py
+import torch
+
+GRAPHS = {{}}
+
+def graph_of(model, size, caches):
+    if size in GRAPHS{asked}:
+        return GRAPHS[size]
+    buffers = {{"x": torch.zeros(size, device="cuda"), "caches": {kept}}}
+    model(**buffers); torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = model(**buffers){mark}
+    GRAPHS[size] = graph, buffers, y
+    return GRAPHS[size]
+
+# file: generate.py
+import torch
+from graphs import graph_of
+
+LASTING = [torch.zeros(64, device="cuda") for _ in range(4)]
+
+def generate(model, x, length):
+    caches = {caches}
+    graph, buffers, y = graph_of(model, x.shape[0], caches)
+    {filled}
+    for _ in range(length):
+        buffers["x"].copy_(x)
+        graph.replay()
+        x = y.argmax(-1)
+    return x
+"""
+OWN = '[torch.zeros(length, device="cuda") for _ in range(4)]'
+COPIED = 'for kept, new in zip(buffers["caches"], caches): kept.copy_(new)'
+
+
+@pytest.mark.parametrize(
+    ("given", "mark"),
+    [
+        ({}, TOLD),
+        ({"caches": "LASTING"}, ""),
+        ({"kept": "[torch.zeros_like(one) for one in caches]", "filled": COPIED}, ""),
+        ({"filled": COPIED}, ""),
+    ],
+    ids=["those of the first", "the same for all", "copies", "filled"],
+)
+def test_a_graph_that_a_global_keeps_reads_what_the_first_request_has_made(
+    tmp_path: Path, given: dict[str, str], mark: str
+) -> None:
+    program = {"asked": "", "kept": "caches", "caches": OWN, "filled": "pass", "mark": mark, **given}
+    analysis = analyse(tmp_path, MEMO.format(**program))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]
+
+
+INHERITED = """
+import functools
+import torch
+
+class Base:
+    def __init__(self, model):
+        self.model, self.graph = model, None
+
+    {base}
+
+class Decoder(Base):
+    {derived}
+"""
+BUILD = """def build(self, x, cache):
+        self.x = x.clone()
+        self.model(self.x, cache); torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.model(self.x, cache)  # expect: GL512"""
+STEP = """def step(self, x, cache):
+        if self.graph is None:
+            self.build(x, cache)
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()"""
+
+
+@pytest.mark.parametrize(("base", "derived"), [(BUILD, STEP), (STEP, BUILD)], ids=["captures", "replays"])
+def test_one_class_may_capture_and_the_other_replay(tmp_path: Path, base: str, derived: str) -> None:
+    analysis = analyse(tmp_path, INHERITED.format(base=base, derived=derived))
+    assert analysis.shown == analysis.expected
+
+
+OPENED = """
+import contextlib
+import torch
+
+class Decoder:
+    def __init__(self, model):
+        self.model, self.graph = model, None
+
+    @contextlib.contextmanager
+    def capturing(self):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            yield
+
+    def step(self, x, {name}):
+        if self.graph is None:
+            self.x = x.clone()
+            self.model(self.x, {name}); torch.cuda.synchronize()
+            with self.capturing():
+                self.y = self.model(self.x, {name}){mark}
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(("name", "mark"), [("kv_cache", TOLD), ("options", "")])
+def test_a_helper_may_open_the_region_that_reads_a_cache(tmp_path: Path, name: str, mark: str) -> None:
+    analysis = analyse(tmp_path, OPENED.format(name=name, mark=mark))
+    assert [one for one in analysis.shown if one[2] == "GL512"] == analysis.expected
+
+
+REMEMBERED = """
+import functools
+import torch
+
+class Decoder:
+    def __init__(self, model):
+        self.model, self.cache = model, None
+
+    {decorator}
+    def graph_of(self, size):
+        x = torch.zeros(size, device="cuda")
+        self.model(x, self.cache); torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = self.model(x, self.cache)
+        return graph, x, y
+
+    def step(self, token, cache):
+        self.cache = cache{mark}
+        graph, x, y = self.graph_of(token.shape[0])
+        x.copy_(token)
+        graph.replay()
+        return y.clone()
+"""
+
+
+@pytest.mark.parametrize("decorator", ["@functools.cache", "@functools.lru_cache(maxsize=None)"])
+def test_a_method_that_remembers_its_results_captures_once(tmp_path: Path, decorator: str) -> None:
+    analysis = analyse(tmp_path, REMEMBERED.format(decorator=decorator, mark="  # expect: GL508"))
+    assert analysis.shown == analysis.expected

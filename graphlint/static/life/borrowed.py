@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphlint.rule import InputFreed, PartialFill
+from graphlint.static.domain.callers import hands_over
 from graphlint.static.index.project import Project
-from graphlint.static.life.callers import hands_over
 from graphlint.static.life.examples import leaves_rest
 from graphlint.static.life.inputs import alive_after, goes_to_the_end
 from graphlint.static.life.ledger import Listener, Tell

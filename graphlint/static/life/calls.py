@@ -13,6 +13,7 @@ from graphlint.static.domain.program import Function, function_of
 from graphlint.static.domain.program import Instance as Promised
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.classes import Base
+from graphlint.static.interpreter.decorators import CACHES
 from graphlint.static.life.births import CACHED
 from graphlint.static.life.frames import MAX_AWAY, MAX_STEPS, Raised, Returned, Wearied
 from graphlint.static.life.hooks import is_hook
@@ -89,7 +90,11 @@ class Calls(Records):
         self.step()
         match callee:
             case Closure(is_cached=True):
-                key = (callee.function.code, *(one if isinstance(one, PLAIN) else None for one in given.all()))
+                key = (
+                    callee.function.code,
+                    callee.receiver,
+                    *(one if isinstance(one, PLAIN) else None for one in given.all()),
+                )
                 if key not in self.cached:  # what nobody knows is what it was: requests are alike
                     self.cached[key] = self.run(callee, given, node, frame)
                     self.ledger.escaped.update(things_in(self.cached[key]))  # the cache holds it
@@ -174,12 +179,13 @@ class Calls(Records):
         function = function_of(definition, owner)
         if function is None:
             return Thing()
-        kinds = {self.interpreter.names.qualified_name(one, function.module) for one in function.code.decorators}
+        decorators = (one.func if isinstance(one, ir.Call) else one for one in function.code.decorators)
+        kinds = {self.interpreter.names.qualified_name(one, function.module) for one in decorators}
         if "builtins.staticmethod" in kinds:
             return Closure(function)
         if "builtins.classmethod" in kinds:
             return Closure(function, receiver=ClassRef(owner), is_bound=True)
-        closure = Closure(function, receiver=receiver, is_bound=receiver is not None)
+        closure = Closure(function, None, receiver, receiver is not None, is_cached=not CACHES.isdisjoint(kinds))
         if receiver is not None and "builtins.property" in kinds:
             return self.run(closure, Arguments(), function.code, frame)
         if isinstance(receiver, Instance) and "functools.cached_property" in kinds:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import GraphCollected, KeyRead, Recapture
+from graphlint.static.domain.callers import asks_before
 from graphlint.static.index.project import Project
-from graphlint.static.life.callers import asks_before
 from graphlint.static.life.forms import calls_method
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import PLAIN, Capture, Container, Frame, Object, Place, Symbol, Tensor, Thing

@@ -76,6 +76,13 @@ def setters_of(owner: ClassDefinition, name: str) -> tuple[tuple[str, str], ...]
     return tuple((other, attribute) for other in others for attribute in asserted if sets(owner, other, attribute))
 
 
+def is_abstract(owner: ClassDefinition, name: str) -> bool:
+    """Whether a method does nothing but raise, so that other classes have to say what it does."""
+    code = owner.methods[name][-1].code
+    told = [one for one in code.body if not isinstance(one, ir.Evaluate)] if code is not None else []
+    return len(told) == 1 and isinstance(told[0], ir.Raise)
+
+
 def sets(owner: ClassDefinition, name: str, attribute: str) -> bool:
     """Whether a method gives an attribute something."""
     code = owner.methods[name][-1].code

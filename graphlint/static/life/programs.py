@@ -27,7 +27,7 @@ from graphlint.static.life.frames import Leave, Raised
 from graphlint.static.life.held import calls_held, holders_of
 from graphlint.static.life.hooks import Hooks, classes_of, is_hook
 from graphlint.static.life.machine import Machine
-from graphlint.static.life.methods import CALLED, calls_of, entrance_of, leads_to, setters_of, switches_of
+from graphlint.static.life.methods import CALLED, calls_of, entrance_of, is_abstract, leads_to, setters_of, switches_of
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
@@ -116,10 +116,13 @@ class Programs:
                 if holds(owner.segment, places[path]):
                     self.helpers.add(owner.name)
                     yield from self._of_class(owner, methods_calling(owner, places[path], self.compiling))
+                    for one in self._replaying_subclasses(owner):
+                        yield from self._of_class(one)
         yield from self._users()
 
     def _of_class(self, owner: ClassDefinition, calling: Sequence[str] = ()) -> Iterator[Program]:
         replaying = [name for name in owner.methods if name != "__init__" and self._replays(owner, name)]
+        replaying = replaying or [name for name, base in self._inherited(owner).items() if self._replays(base, name)]
         called = [*dict.fromkeys((*replaying, *calling))][:MAX_METHODS]
         called = called or [name for name in CALLED if name in owner.methods][:1]
         if not called and owner.name not in self.helpers:
@@ -135,6 +138,22 @@ class Programs:
         inner = (name for name in owner.methods if self._captures(owner, name))
         for name in dict.fromkeys(entrance_of(owner, one) for one in inner if entrance_of(owner, one) != one):
             yield Program((owner, None), partial(self.of_entrance, owner=owner, name=name))
+
+    def _inherited(self, owner: ClassDefinition) -> dict[str, ClassDefinition]:
+        """The methods that a class has from others of the project, each with the class that defines it."""
+        bases = [one for one in self.interpreter.classes.order(owner)[1:] if isinstance(one, ClassDefinition)]
+        found = {name: base for base in reversed(bases) for name in base.methods}
+        return {name: base for name, base in found.items() if name not in owner.methods and name != "__init__"}
+
+    def _replaying_subclasses(self, owner: ClassDefinition) -> Iterator[ClassDefinition]:
+        """The classes that replay what a class captures which never does so itself, or that say how it captures."""
+        is_replaying = any(self._replays(owner, name) for name in owner.methods)
+        left = {name for name in owner.methods if is_abstract(owner, name)}
+        for one in self.interpreter.classes.subclasses(owner)[:MAX_METHODS]:
+            is_opener = holds(one.segment, self.places.get(str(one.module.path), frozenset()))
+            own = [name for name in one.methods if name != "__init__" and not is_replaying]
+            if not is_opener and (not left.isdisjoint(one.methods) or any(self._replays(one, name) for name in own)):
+                yield one
 
     def _users(self) -> Iterator[Program]:
         """The programs that use what opens regions, here or in other files."""
@@ -223,12 +242,14 @@ class Programs:
         if made is None:
             return
         self._prepare(machine, made, name, frame)
-        leads = name and any(self._captures(owner, one) for one in leads_to(owner, name)[1:])
+        methods = {**dict.fromkeys(owner.methods, owner), **self._inherited(owner)}
+        leading = _leading(methods, name)
+        leads = any(self._captures(base, one) for one, base in leading.items() if one != name)
         for _ in range(2 if leads else 0):  # it captures what its own request brings
             self._call(machine, made, name, frame)
-        for capturing in owner.methods:
+        for capturing, base in methods.items():
             is_needed = capturing not in ("__init__", name) and not machine.ledger.captures
-            if is_needed and self._captures(owner, capturing):
+            if is_needed and self._captures(base, capturing):
                 self._call(machine, made, capturing, frame)
         for other, flag in switches_of(owner, name) if name else ():
             if made.attributes.get(flag) is False and not machine.ledger.captures:
@@ -289,6 +310,19 @@ class Programs:
             machine.ledger.is_forced = False
 
 
+def _leading(methods: Mapping[str, ClassDefinition], name: str) -> dict[str, ClassDefinition]:
+    """The methods that one of an object leads to, itself first, wherever each of them is defined."""
+    found: dict[str, ClassDefinition] = {}
+    pending = [name] if name in methods else []
+    while pending:
+        base = methods[pending[0]]
+        own = leads_to(base, pending.pop(0))
+        found |= {one: methods[one] for one in own if one in methods}
+        called = {call.func.attr for one in own for call in calls_of(base, one) if isinstance(call.func, ir.Attribute)}
+        pending += sorted(one for one in called & methods.keys() if methods[one] is not base and one not in found)
+    return found
+
+
 def constructed(machine: Machine, owner: ClassDefinition, frame: Frame) -> Instance | None:
     """An object of a class, made with arguments of which nothing is known."""
     method = machine.of_class(owner, "__init__", None, outer_frame(machine, owner.module, owner.line))
@@ -322,7 +356,7 @@ def of_function(machine: Machine, definition: Definition) -> None:
     frame = outer_frame(machine, definition.module, definition.line)
     given = machine.unknown_arguments(function, is_flagged=True)  # a flag may be what turns graphs on
     result = call_freely(machine, Closure(function), given, frame)
-    kept = {one for value in frame.env.values() for one in things_in(value)}
+    kept = {one for known in machine.modules.values() for value in known.values() for one in things_in(value)}
     if any(one in kept for one in machine.ledger.latest):  # the graph stays for the next call
         for _ in range(2):
             call_freely(machine, Closure(function), machine.unknown_arguments(function), frame)

@@ -44,6 +44,7 @@ from graphlint.static.life.generators import Generators
 from graphlint.static.life.given import Given
 from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
+from graphlint.static.life.handed_back import gradients_handed_back
 from graphlint.static.life.holders import Holders
 from graphlint.static.life.hosts import Hosts
 from graphlint.static.life.idle import idle_buffers
@@ -63,6 +64,7 @@ from graphlint.static.life.silence import Silence
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.life.threads import THREADS, Threads
+from graphlint.static.life.undone import Undone
 from graphlint.static.life.unrefreshed import Unrefreshed
 from graphlint.static.life.warmups import Pools, WarmUps
 from graphlint.static.life.ways import rehearse
@@ -122,6 +124,8 @@ class Rehearsal:
             begun() if begun is not None else self._rehearse(around, self._listen)
             for event, place, capture in idle_buffers(self.interpreter, programs.files):
                 self._tell(event, place, capture)
+            for kept, place, capture in gradients_handed_back(self.interpreter, map(Path, sorted(lines))):
+                self._tell(kept, place, capture)
             self._rehearse(deque(enumerate(programs.changes())), self._listen_between)
             return self._in_order()
 
@@ -264,7 +268,7 @@ class Rehearsal:
         silence = Silence(life["inferring"], self.interpreter.names.qualified_name)
         for listener in (
             inputs := Inputs(self._tell, life["unfilled"], life["reducing"]),
-            Unrefreshed(self._tell, inputs, self.interpreter.project),
+            Unrefreshed(self._tell, inputs, self.interpreter.project, self.interpreter.lexicon.host_state["caches"]),
             Batches(self._tell, inputs),
             Holders(self._tell, self._may_keep),
             Given(self._tell, life["arrays"]),
@@ -301,10 +305,16 @@ class Rehearsal:
             Workers(self._tell, self.interpreter.entries),
             Process(self._tell, life["settings"], life["lasting"], self.interpreter.names.qualified_name),
             Modes(self._tell, life["modal"], replays),
+            self._undone(),
             Pinned(self._tell, streams, life["uploads"]),
             Devices(self._tell, life["choosing"], life["uploads"]),
         ):
             ledger.listen(listener)
+
+    def _undone(self) -> Undone:
+        names, classes = self.interpreter.lexicon.host_state, self.interpreter.classes
+        pairs = self.interpreter.lexicon.life["pairs"]
+        return Undone(self._tell, self.interpreter.project, names["releases"], names["resets"], pairs, classes.order)
 
     def _tell_at_times(self, event: Event, place: Place, capture: Capture) -> None:
         """Tell of waits that a region may come to, under conditions that nobody has asked."""

@@ -1,19 +1,34 @@
-"""Whether what a graph reads is filled for each call: data that a call is given and that goes nowhere."""
+"""Whether what a graph reads is filled for each call: data that a call is given and that goes nowhere.
+
+Long, because what captures may be the call that replays, one that it makes, or one that gives the graph of before.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.reading.questions import HoldsAny
 from graphlint.rule import StaleReplay
+from graphlint.static.domain.callers import may_stay
 from graphlint.static.index.project import Project
-from graphlint.static.life.callers import may_stay
 from graphlint.static.life.forms import is_number
 from graphlint.static.life.inputs import Inputs, place_in
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.methods import looks_at
-from graphlint.static.life.objects import Capture, Frame, Instance, Object, Place, Tensor, Thing, is_tensor, things_in
+from graphlint.static.life.objects import (
+    Capture,
+    Container,
+    Frame,
+    Instance,
+    Object,
+    Place,
+    Tensor,
+    Thing,
+    is_tensor,
+    things_in,
+)
 from graphlint.static.life.record import Loop, Write
 from graphlint.static.life.tensors import is_copied
 from graphlint.static.syntax import ir
@@ -22,11 +37,12 @@ from graphlint.static.syntax.traversal import names_in, walk
 
 @dataclass
 class Unrefreshed(Listener):
-    """Follows one run."""
+    """Follows one run; `caches` are names of what a request has computed so far, whatever it is kept in."""
 
     tell: Tell
     inputs: Inputs
     project: Project
+    caches: re.Pattern[str]
     used: set[tuple[Frame, str]] = field(default_factory=set)  # names of functions, since a capture
     kept: dict[tuple[Thing, str], Place] = field(default_factory=dict)  # where attributes were assigned last
     over: dict[ir.Code, Frame] = field(default_factory=dict)  # the last call of what has captured, since a replay
@@ -97,11 +113,12 @@ class Unrefreshed(Listener):
             return  # the call that replays is one of that function
         for root, writes in since.items():
             read = capture.reads.get(root)
-            if writes or read is None or place_in(owner, read) is not read or root.argument is not None:
+            where = place_in(owner, read) if read is not None else None
+            if writes or where is None or root.argument is not None:
                 continue
             names = tuple(name for name in _of_call(root, owner) if _is_replaced(root, name, later))
             if names:
-                self.tell(StaleReplay(names, False, False), read, capture)
+                self.tell(StaleReplay(names, False, False), where, capture)
 
     def _called_before(self, capture: Capture, since: dict[Thing, list[Write]]) -> None:
         """Tell of what a function was given when it had another one capture, where a later call never looks at it."""
@@ -114,7 +131,9 @@ class Unrefreshed(Listener):
             if later is None or earlier is owner:
                 continue
             for root in (root for root, writes in since.items() if not writes and root in capture.reads):
-                where = place_in(owner, capture.reads[root])
+                read = capture.reads[root]
+                is_own = read.function.code is earlier.function.code  # of the `with` that another one opens
+                where = read if is_own else place_in(owner, read)
                 names = tuple(
                     name
                     for name, value in earlier.env.items()
@@ -132,7 +151,12 @@ class Unrefreshed(Listener):
         if parameter is None or not (_is_data(parameter) or is_number(parameter)) or (later, name) in self.used:
             return False
         is_known = isinstance(root, Tensor) or parameter.annotation is not None or is_number(parameter)
-        return is_known and not may_stay(self.project, earlier.function, name)
+        return (is_known or self.caches.match(name) is not None) and not may_stay(self.project, earlier.function, name)
+
+    def _is_brought(self, name: str, owner: Frame, later: Frame) -> bool:
+        """Whether each request brings its own of what has a name, as far as those say who call, and nobody looks."""
+        is_cache = self.caches.match(name) is not None and (later, name) not in self.used
+        return is_cache and not may_stay(self.project, owner.function, name)
 
     def _kept_for_the_graph(self, root: Thing, capture: Capture, owner: Frame, later: Frame, is_fed: bool) -> None:
         """Tell of an argument in an attribute that nothing but the function which captures reads, and no call fills."""
@@ -141,7 +165,7 @@ class Unrefreshed(Listener):
         names = tuple(name for name in given if name not in numbers and self._is_ignored(root, name, owner, later))
         if not names or not is_fed or not isinstance(receiver, Instance):
             return
-        holding = [name for name, value in receiver.attributes.items() if value is root]
+        holding = [name for name, value in receiver.attributes.items() if _holds(value, {root})]
         own = {owner.function.code.name}
         files = {path for path in self.project.answering(HoldsAny(holding)) if holding}
         is_private = files == {receiver.cls.module.path} and all(looks_at(receiver.cls, one) <= own for one in holding)
@@ -168,6 +192,7 @@ class Unrefreshed(Listener):
                 self._kept_for_the_graph(root, capture, owner, later, is_fed=any(since.values()) and not writes)
                 continue
             is_data = isinstance(root, Tensor) or root.argument is None or root in capture.sure
+            is_data = is_data or any(self._is_brought(name, owner, later) for name in names)
             if writes or not names or where is None or not is_data:
                 continue
             numbers -= {*names}
@@ -182,8 +207,10 @@ class Unrefreshed(Listener):
 
 
 def _is_replaced(root: Thing, name: str, later: Frame) -> bool:
-    """Whether a later call of what has captured is given another tensor, or another list of them."""
+    """Whether a later call of what has captured is given another tensor, or other ones in a list."""
     now = later.env.get(name)
+    if isinstance(now, Container):
+        return any(type(one) is type(root) for one in now.values()) and root not in things_in(now)
     return isinstance(now, Thing) and now.root is not root and type(now) is type(root)
 
 
@@ -195,6 +222,13 @@ def _sources(root: Thing) -> set[Thing]:
 def _is_of(root: Thing, given: object) -> bool:
     """Whether memory is that of an argument, or a copy of it."""
     return isinstance(given, Thing) and given.root in _sources(root)
+
+
+def _holds(value: Object, sources: set[Thing]) -> bool:
+    """Whether a value is one of some tensors, a view of one, or a list that has one."""
+    if isinstance(value, Container):
+        return any(isinstance(one, Thing) and one.root in sources for one in value.values())
+    return isinstance(value, Thing) and value.root in sources
 
 
 def _taken(capture: Capture, owner: Frame) -> set[str]:
@@ -209,7 +243,7 @@ def _of_call(root: Thing, owner: Frame) -> tuple[str, ...]:
     """The parameters, or the local names, of the call that captured which hold a tensor or what it is a copy of."""
     sources = _sources(root)
     parameters = {p.name for p in owner.function.code.parameters if _is_data(p)}
-    names = [name for name, value in owner.before.items() if isinstance(value, Thing) and value.root in sources]
+    names = [name for name, value in owner.before.items() if _holds(value, sources)]
     mine = (
         isinstance(root, Tensor)
         and root.made is not None

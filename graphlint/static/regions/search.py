@@ -41,6 +41,7 @@ class Search:
     methods: dict[str, set[str]] = field(default_factory=dict)  # that run what an object of the class was given
     passing_on: set[str] = field(default_factory=set)  # names in the files that were run first
     handing: set[str] = field(default_factory=set)  # functions that give what they get to what captures it
+    managing: dict[ClassDefinition, set[str]] = field(default_factory=dict)  # their methods that give what opens one
     kept: set[str] = field(default_factory=set)  # attributes in which objects keep what passes a region on
 
     @cached_property
@@ -75,6 +76,7 @@ class Search:
                 except RecursionError:
                     module.problem = module.problem or TOO_DEEP
             self._run_holders()
+            self._run_inherited()
             new = {name for name in found if len(name) > 3} - helpers
             if not new:
                 return
@@ -146,6 +148,20 @@ class Search:
                 for method in _raw(self.interpreter.classes.method(instance.cls, name) or UNKNOWN):
                     self.interpreter.calls.run_promised(method, instance, Mode.OUTSIDE)
 
+    def _run_inherited(self) -> None:
+        """Run what a class has from another one and leaves to its own methods: `with self.capturing():`."""
+        while self.managing:
+            owner, names = self.managing.popitem()
+            receiver = self.interpreter.heap.instance(owner, None, False)
+            bases = [one for one in self.interpreter.classes.order(owner)[1:] if isinstance(one, ClassDefinition)]
+            for base in bases:
+                inherited = (one for name, found in base.methods.items() if name not in owner.methods for one in found)
+                for definition in inherited:
+                    if _calls_one_of(definition, names):
+                        for function in _raw(self.interpreter.names.definition(definition, base)):
+                            self.interpreter.begin()
+                            self.interpreter.calls.run_promised(function, receiver, Mode.OUTSIDE)
+
     def _run_module(self, module: Module) -> None:
         """Run the statements at the top level of a file, as a script would."""
         if module in self.done:
@@ -198,6 +214,8 @@ class Search:
                 self.interpreter.calls.run_promised(made, None, Mode.OUTSIDE)
         if self._passes_on(context, function, before):
             helpers.add(_called_as(definition))
+            if owner is not None:
+                self.managing.setdefault(owner, set()).add(definition.name)
         if self._hands_on(function):
             self.handing.add(_called_as(definition))
             helpers.add(_called_as(definition))
@@ -358,6 +376,13 @@ def _called_as(definition: Definition) -> str:
     """The name that stands where a function is used: that of the class for `__init__` and its like."""
     *path, name = definition.qualname.split(".")
     return path[-1] if path and name.startswith("__") else name
+
+
+def _calls_one_of(definition: Definition, names: set[str]) -> bool:
+    """Whether a function calls something by one of these names."""
+    is_held = any(definition.module.holds(definition.segment, name) for name in names)
+    code = definition.code if is_held else None
+    return code is not None and any(last_name(call.func) in names for call in calls_in(code))
 
 
 def _any_of(names: Iterable[str]) -> re.Pattern[str]:

@@ -17,6 +17,7 @@ from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
 from graphlint.static.index.module import Module
 from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.branches import Branches
+from graphlint.static.writes.buckets import passed_over
 from graphlint.static.writes.changes import Changes, goes_back
 from graphlint.static.writes.chosen import picks_the_graph
 from graphlint.static.writes.eager import EagerArguments
@@ -74,6 +75,7 @@ class Judged:
         yield from incomplete_keys(self.traces)
         yield from EagerArguments(self.evaluator, self.traces).events()
         yield from too_small(self.traces)
+        yield from passed_over(self.traces)
         for read, uses in self._reads().values():
             late = self._missed(read) if self._counts(read) else ()
             uses = [use for use in uses if not (read.is_tensor and use.kind in _BY_VALUE)]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Set
 from dataclasses import dataclass, replace
 
 from graphlint.rule import Event, IncompleteKey
+from graphlint.static.domain.callers import may_stay
 from graphlint.static.domain.program import function_of
 from graphlint.static.domain.sources import Place, Taken
 from graphlint.static.index.module import Definition
@@ -167,6 +168,10 @@ def incomplete_keys(traces: Traces) -> Iterator[tuple[Place, Event]]:
             if any(p.name == taken.name and p.kind in ("*", "**") for p in opener.function.code.parameters):
                 continue
             kind, use = next(iter(uses.items()))
+            evaluator = traces.evaluator
+            is_cache = evaluator.lexicon.host_state["caches"].match(taken.name) is not None
+            if is_cache and may_stay(evaluator.project, opener.function, taken.name):
+                continue  # whoever calls gives what is the same for each request
             if use.place.is_soft:  # what is compiled is compiled anew for another number
                 continue
             event = IncompleteKey(taken.name, kind, f"{use.place.function.module.path.name}:{use.place.line}")

@@ -13,12 +13,13 @@ from graphlint.static.domain.sources import Place
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import calls_in, last_name, walk
+from graphlint.static.syntax.traversal import assignments_in, calls_in, last_name, walk
 from graphlint.static.syntax.trees import endings, nodes_in, tree_of
 from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
 
 _PICKING = ("max", "1", "bisect")  # one of them says which is the largest, or where it stands
+_RECEIVERS = ("self", "cls")
 _FITS = (ast.GtE, ast.Gt, ast.LtE, ast.Lt)
 
 
@@ -30,7 +31,7 @@ def too_small(traces: Traces) -> Iterator[tuple[Place, Event]]:
         picked = {name for _, source in functions if "next" in source for name in unanswered_in(source)}
         is_picked = any(picks_in(source) for _, source in functions)
         sizes = (
-            _captured(module, {one.function for one in openers if one.function.module is module}) if is_picked else ()
+            captured(module, {one.function for one in openers if one.function.module is module}) if is_picked else ()
         )
         for definition, source in functions:
             picks = [(pos, end) for pos, end, names in picks_in(source) if not names.isdisjoint(sizes)]
@@ -43,7 +44,7 @@ def too_small(traces: Traces) -> Iterator[tuple[Place, Event]]:
                     yield replace(opener, function=function, node=ir.Node(((pos,), 0))), event
 
 
-def _captured(module: Module, openers: Set[Function]) -> set[str]:
+def captured(module: Module, openers: Set[Function]) -> set[str]:
     """The names of what functions that capture, or lead to those of the file, go through, or keep things in."""
     codes, names = [one.code for one in openers], {_called(one.qualname) for one in openers}
     known = {definition.qualname: definition.code for definition in module.index.all_functions()}
@@ -60,7 +61,11 @@ def _captured(module: Module, openers: Set[Function]) -> set[str]:
                 found |= {name for _, iterable, _ in clauses for name in _names(iterable)}
             case ir.Assign(targets=targets):
                 found |= {name for one in targets if isinstance(one, ir.Subscript) for name in _names(one.value)}
-    return found
+    named = (one for code in codes for one in assignments_in(code) if one.value is not None)
+    behind = [
+        one.value for one in named if any(isinstance(target, ir.Name) and target.id in found for target in one.targets)
+    ]
+    return found.union(*(_names(value) for value in behind if value is not None))
 
 
 def _called(qualname: str) -> str | None:
@@ -74,7 +79,7 @@ def _names(node: ir.Expr) -> set[str]:
     parts = list(walk(node))
     called = {id(part.func) for part in parts if isinstance(part, ir.Call)}
     names = {last_name(part) for part in parts if isinstance(part, (ir.Name, ir.Attribute)) and id(part) not in called}
-    return {name for name in names if name is not None}
+    return {name for name in names if name is not None} - {*_RECEIVERS}
 
 
 @remembered
@@ -89,7 +94,9 @@ def picks_in(source: str) -> tuple[tuple[ir.Pos, str, frozenset[str]], ...]:
     found += [one for node in nodes_in(tree) for one in _of_call(node)]
     found += _of_place(tree) if "bisect" in source else ()
     named = [(node, asked, {name for part in nodes_in(node) for name in endings(part)}) for node, asked in found]
-    return tuple((_pos(node), asked, frozenset(names)) for node, asked, names in named if not _is_refused(tree, asked))
+    return tuple(
+        (pos_of(node), asked, frozenset(names)) for node, asked, names in named if not _is_refused(tree, asked)
+    )
 
 
 @remembered
@@ -119,7 +126,7 @@ def steps_in(source: str) -> tuple[tuple[str, ir.Pos, str], ...]:
                 others = {ast.unparse(part) for part in nodes_in(value) if isinstance(part, (ast.Name, ast.Attribute))}
                 is_once = len(ends) == 1 and ast.unparse(value).count(ends[0]) == 1 and ends[0] in others
                 if is_once and not _is_added(tree, ends[0]):
-                    found += [(name, _pos(value), ends[0]) for name in endings(target)]
+                    found += [(name, pos_of(value), ends[0]) for name in endings(target)]
     return tuple(found)
 
 
@@ -259,6 +266,6 @@ def _is_refused(tree: ast.AST, asked: str) -> bool:
     return any(asked in (ast.unparse(side) for side in (one.left, *one.comparators)) for one in compared)
 
 
-def _pos(node: ast.AST) -> ir.Pos:
+def pos_of(node: ast.AST) -> ir.Pos:
     first, last = getattr(node, "lineno", 1), getattr(node, "end_lineno", 1)
     return (first - 1, getattr(node, "col_offset", 0), last - 1, getattr(node, "end_col_offset", 0))
