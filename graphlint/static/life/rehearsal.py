@@ -64,12 +64,13 @@ from graphlint.static.life.silence import Silence
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.life.threads import THREADS, Threads
-from graphlint.static.life.undone import Undone
+from graphlint.static.life.undone import Left, Undone
 from graphlint.static.life.unrefreshed import Unrefreshed
 from graphlint.static.life.warmups import Pools, WarmUps
 from graphlint.static.life.ways import rehearse
 from graphlint.static.life.witness import Testimony, Witness
 from graphlint.static.life.workers import Workers
+from graphlint.static.syntax import ir
 
 LONG = 100_000  # steps, which take a second, before it pays to let two processes run what is left
 VAIN = 150_000  # steps of programs about one subject, after which no other is expected to capture
@@ -106,6 +107,7 @@ class Rehearsal:
     steps: int = 0
     turn: int = 0
     heard: Ledger | None = None  # of the run that is listened to
+    left: dict[tuple[ir.Code, ir.Node], Left] = field(default_factory=dict)  # by what a capture may raise
 
     def begin(self, places: Iterable[tuple[str, int]], files: Iterable[Path]) -> Callable[[], list[Told]]:
         """Rehearse what is around the regions at these places, and what prepares for those of others in these files.
@@ -314,7 +316,8 @@ class Rehearsal:
     def _undone(self) -> Undone:
         names, classes = self.interpreter.lexicon.host_state, self.interpreter.classes
         pairs = self.interpreter.lexicon.life["pairs"]
-        return Undone(self._tell, self.interpreter.project, names["releases"], names["resets"], pairs, classes.order)
+        held = self.interpreter.project, names["releases"], names["resets"], pairs, classes.order
+        return Undone(self._tell, *held, self.left)
 
     def _tell_at_times(self, event: Event, place: Place, capture: Capture) -> None:
         """Tell of waits that a region may come to, under conditions that nobody has asked."""

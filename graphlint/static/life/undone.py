@@ -54,6 +54,9 @@ class Caught(NamedTuple):
     where: str
 
 
+Left: TypeAlias = tuple[list[ir.Try], ir.Try | None, list[Undo]]  # by an exception: also where it is caught
+
+
 @dataclass
 class Undone(Listener):
     """Follows one run.
@@ -68,6 +71,7 @@ class Undone(Listener):
     resets: re.Pattern[str]
     pairs: Set[str]
     order: Callable[[ClassDefinition], tuple[object, ...]]
+    known: dict[tuple[ir.Code, ir.Node], Left]
 
     def began(self, capture: Capture) -> None:
         open_: list[tuple[Frame, Undo]] = []
@@ -75,17 +79,24 @@ class Undone(Listener):
         for frame in [one for one in reversed(self.ledger.frames) if one.statement is not None]:
             if frame.function.qualname == "<module>" or frame.statement is None:
                 break
-            path = _path(frame.function.code.body, frame.statement.node)
-            tries = [*_tries(path)]
-            caught = next((one for one in reversed(tries) if _goes_on(one)), None)
-            inner = tries if caught is None else tries[tries.index(caught) :]
-            open_ += [(frame, one) for one in self._undos(frame.function, path, caught)]
+            inner, caught, undos = self._left_by(frame.function, frame.statement.node)
+            open_ += [(frame, one) for one in undos]
             skipped += inner
             if caught is not None:
                 where = f"{frame.function.module.path.name}:{frame.function.line_of(caught)}"
                 self._tell_all(open_, skipped, where, capture)
                 return
         self._tell_called(open_, skipped, capture)
+
+    def _left_by(self, function: Function, node: ir.Node) -> Left:
+        """What an exception passes by that leaves a statement of a function, which is the same in each run."""
+        if (function.code, node) not in self.known:
+            path = _path(function.code.body, node)
+            tries = [*_tries(path)]
+            caught = next((one for one in reversed(tries) if _goes_on(one)), None)
+            inner = tries if caught is None else tries[tries.index(caught) :]
+            self.known[function.code, node] = inner, caught, [*self._undos(function, path, caught)]
+        return self.known[function.code, node]
 
     def _tell_called(self, open_: list[tuple[Frame, Undo]], skipped: list[ir.Try], capture: Capture) -> None:
         """Look for who calls the outermost function and goes on where that raises."""
@@ -152,9 +163,11 @@ class Undone(Listener):
         """`self.capturing = True`, and `False` behind the region, as it was before."""
         for target, value in _pairs(back):
             name = _named(target)
-            if name is None or not _is_shared(target, function.code):
+            spelt = form(target) if name is not None else None
+            if name is None or not any(form(other) == spelt for one in before for other, _ in _pairs(one)):
                 continue
-            spelt = form(target)
+            if not _is_shared(target, function.code):
+                continue
             changes = ((one, given) for one in reversed(before) for other, given in _pairs(one) if form(other) == spelt)
             change, changed = next(changes, (None, None))
             if change is None or changed is None or form(changed) == form(value):

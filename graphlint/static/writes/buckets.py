@@ -43,7 +43,8 @@ def passed_over(traces: Traces) -> Iterator[tuple[Place, Event]]:
         for home, sizes in _homes(traces.evaluator.project, module, captured(module, functions)):
             orders = Orders(home)
             for definition in home.index.all_functions():
-                tree = tree_of(home.source_of(definition.segment))
+                source = home.source_of(definition.segment)
+                tree = tree_of(source) if _may_pick(source) else None
                 picks = [(one.node, _said(one)) for one in picks_in(tree) if _is_largest(one, tree, sizes, orders)]
                 picks += [(node, SizesPassedOver(shown, "only")) for node, shown in _single(tree, home)]
                 function = function_of(definition) if picks else None
@@ -61,6 +62,11 @@ def _homes(project: Project, module: Module, sizes: set[str]) -> Iterator[tuple[
             home = project.module(one.module) if one.member is not None else None
             if home is not None and home is not module and one.member is not None and project.is_checked(home):
                 yield home, {one.member}
+
+
+def _may_pick(source: str) -> bool:
+    """Whether a function goes through something, and compares or slices, which saves parsing most of them."""
+    return "for " in source and any(sign in source for sign in "<>:]")
 
 
 def _said(pick: Pick) -> SizesPassedOver:
