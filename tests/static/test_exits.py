@@ -35,6 +35,20 @@ def test_what_an_early_end_makes_is_a_hint_where_its_test_is_told(tmp_path: Path
 
 
 UPLOAD = "x = x + torch.tensor([1.0, 2.0], device=x.device)"
+MUCH = "x = x * 2 + x * 3 - x / 4\n        " * 9
+EMPTY = {
+    "a count": f"if mask.sum() == 0:\n        {MUCH}{ZERO}",
+    "a mask": f"if not mask.any():\n        {MUCH}{ZERO}",
+    "a count that is not above": f"if mask.sum() > 0:\n        pass\n    else:\n        {MUCH}{ZERO}",
+}
+
+
+@pytest.mark.parametrize("form", EMPTY)
+def test_where_there_is_nothing_it_does_not_matter_how_much_is_made(tmp_path: Path, form: str) -> None:
+    found = {code for _, _, code in analyse(tmp_path, PROGRAM.format(body=EMPTY[form]), regions=("main:run",)).shown}
+    assert "GL203" not in found
+
+
 GOES_ON = {
     "a flag of the host": f"if flag:\n        {ZERO}",
     "a number of the host": f"if n == 0:\n        {ZERO}",

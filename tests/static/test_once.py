@@ -85,6 +85,17 @@ PUT_OUT = {
     "a table that drops what it has no room for": (
         "if name not in _tables:\n    while len(_tables) > 64:\n        _tables.popitem()\n    _tables[name] = x.item()"
     ),
+    "a table that raises": (
+        "try:\n    return self.kept[name]\nexcept KeyError:\n    self.kept[name] = x.item()\nreturn x"
+    ),
+    "an attribute that is not there": (
+        "try:\n    return self.late\nexcept AttributeError:\n    self.late = x.item()\nreturn x"
+    ),
+    "a name in a test": "if (hit := self.kept.get(name)) is None:\n    hit = self.kept[name] = x.item()\nreturn hit",
+    "a table of a table": (
+        "table = _tables.setdefault(name, {})\nif name not in table:\n    table[name] = x.item()\nreturn x"
+    ),
+    "the size of what is kept": "if self.made != n:\n    self.made = n\n    self.value = x.item()\nreturn x",
     "a buffer": "if self.value is None:\n    self.register_value('value', x.item())\nreturn x",
 }
 
@@ -143,6 +154,23 @@ STAYS = {
         "if _pool is None or self.rows < n:\n    warm_pool(x)\nreturn x",
         "self.rows = n",
     ),
+    "another exception": (
+        "try:\n    return self.kept[name]\nexcept ValueError:\n    self.kept[name] = x.item()\nreturn x",
+        "pass",
+    ),
+    "a table that raises and is emptied": (
+        "try:\n    return self.kept[name]\nexcept KeyError:\n    self.kept[name] = x.item()\nreturn x",
+        "self.kept.clear()",
+    ),
+    "a table that raises and stays": (
+        "try:\n    return self.kept[name]\nexcept KeyError:\n    return x.item()",
+        "pass",
+    ),
+    "a size that another method forgets": (
+        "if self.made != n:\n    self.made = n\n    self.value = x.item()\nreturn x",
+        "self.made = None",
+    ),
+    "a size that is not kept": ("if self.made != n:\n    self.value = x.item()\nreturn x", "pass"),
     "a parameter": ("if not n:\n    n = x.item()\nreturn x", "pass"),
 }
 

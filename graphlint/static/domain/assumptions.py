@@ -22,6 +22,7 @@ _AS_IT_IS = "{}"
 FIRST_CALL = "{} is called for the first time"
 FIRST_READ = "{} is read for the first time"
 FIRST_MOVE = "{} is moved for the first time"
+RAISED = "except {}"
 _LOOSE = (ir.Boolean, ir.Compare, ir.Conditional, ir.Walrus, ir.Lambda)  # what a word beside it would cut in two
 
 

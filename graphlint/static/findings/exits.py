@@ -17,6 +17,9 @@ from graphlint.static.syntax.traversal import assignments_to, branches_in, names
 # What an early end makes anew, or leaves behind.
 IN_EXITS = frozenset({"escaping-allocation", "host-to-device-copy", "literal-upload"})
 
+_NOTHING = (("==", 0), ("<=", 0), ("<", 1))
+_SOMETHING = (("!=", 0), (">", 0), (">=", 1))
+
 
 def exits_asked(assumed: Iterable[Assumption]) -> tuple[Span, ...]:
     """The tests by which functions end early, and what gives the names in them their values."""
@@ -36,7 +39,10 @@ def _asked(code: ir.Code, test: ir.Expr) -> Iterator[ir.Expr]:
 
 @remembered
 def _ends_early(code: ir.Code, test: ir.Expr, outcome: bool) -> bool:
-    """Whether a function ends in a branch, which has less in it than what comes behind. None is no value to ask for."""
+    """Whether a function ends in a branch, since there is nothing, or which has less in it than what comes behind.
+
+    None is no value to ask for.
+    """
     if isinstance(test, ir.Compare) and test.comparisons[0][0].startswith("is"):
         return False
     found = branches_in(code).get(test)
@@ -44,4 +50,16 @@ def _ends_early(code: ir.Code, test: ir.Expr, outcome: bool) -> bool:
     if found is None or not block or not isinstance(block[-1], (ir.Raise, ir.Return)):
         return False
     behind = (part for part in walk(code.body) if isinstance(part, ir.Node) and part.pos[:2] >= found.pos[2:])
-    return sum(1 for _ in walk(block)) < sum(1 for _ in behind)
+    return _is_empty(test, outcome) or sum(1 for _ in walk(block)) < sum(1 for _ in behind)
+
+
+def _is_empty(test: ir.Expr, outcome: bool) -> bool:
+    """Whether a test that comes out like this says that there is nothing: `count == 0`, `not mask.any()`."""
+    match test:
+        case ir.Unary(operator="not", operand=inner):
+            return _is_empty(inner, not outcome)
+        case ir.Compare(comparisons=[(sign, ir.Literal(value=number))]):
+            return (sign, number) in (_NOTHING if outcome else _SOMETHING)
+        case ir.Call(func=ir.Attribute(attr="any")):
+            return not outcome
+    return False

@@ -6,25 +6,27 @@ import ast
 from dataclasses import dataclass, replace
 
 from graphlint.rulebook.lexicon import Lexicon
+from graphlint.static.domain.assumptions import is_put_out
 from graphlint.static.domain.contexts import Site
 from graphlint.static.domain.program import Function
 from graphlint.static.findings.origins import handed_on_way, is_handed_in
 from graphlint.static.findings.plain import MADE_OF, is_plain
 from graphlint.static.index.parts import function_at, rebound_in
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, last_name, names_in, walk, words_in
+from graphlint.static.syntax.traversal import assignments_to, branches_in, last_name, names_in, walk, words_in
 from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.stores import Store, Written
 
 DROPPING = ("clear", "discard", "pop", "popitem", "popleft", "remove")
+_ASKING = ("get", "getattr", "setdefault")
 _DEPTH = 3  # of names for names
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
     """State by its last name, and what puts a test of it out: a value that is `true`, `false`, `something` or `none`,
-    or an `item` more, one that was `moved` to where it is needed, or the `size` that is asked for. `alias` is what it
-    is called where it is asked, or that size. `maker` is the function that makes it, for a function inside of that.
+    an `item` more, one that was `moved` to where it is needed, the `same`, or the `size` that is asked for. `alias` is
+    what it is called where it is asked, or that size, and `maker` the function that makes it, for one inside of that.
     """
 
     name: str
@@ -78,6 +80,8 @@ class Kept:
                 return not literal
             case "size":
                 return literal is not self
+            case "same":
+                return not isinstance(value, (ast.Attribute, ast.Name))
             case "moved":
                 is_named = isinstance(value, ast.Name) and value.id not in handed
                 return not (literal is None or is_named or _is_moved(value, lexicon))
@@ -91,6 +95,11 @@ class Asking:
     function: Function
     sites: tuple[Site, ...]
     of_sizes: bool
+
+    def behind(self, test: ir.Expr) -> ir.Block:
+        """The branch where a test holds."""
+        found = branches_in(self.function.code).get(test)
+        return found.body if found is not None else ()
 
     def is_same(self, key: ir.Expr) -> bool:
         """Whether a key is that of the run before, in a table that this has filled."""
@@ -138,6 +147,10 @@ def kept_by(test: ir.Expr, outcome: bool, asking: Asking) -> Kept | None:
             return _state(asked, needs, asking)
         case ir.Compare(left=key, comparisons=[("in" | "not in" as sign, table)]) if outcome is (sign == "not in"):
             return _state(table, "item", asking) if asking.is_same(key) else None
+        case ir.Compare(left=ir.Attribute() as kept_value, comparisons=[("!=", other)]) if (
+            outcome and asking.of_sizes and is_put_out(test, asking.behind(test), asking.function)
+        ):
+            return _state(kept_value, "same", asking) if is_plain(other, asking.function, asking.sites) else None
         case ir.Compare(left=one, comparisons=[("!=" | "==" as sign, other)]) if outcome is (sign == "!="):
             sides = (side.value for side in (one, other) if isinstance(side, ir.Attribute) and side.attr in MADE_OF)
             return next(filter(None, (_state(held, "moved", asking) for held in sides)), None)
@@ -145,6 +158,17 @@ def kept_by(test: ir.Expr, outcome: bool, asking: Asking) -> Kept | None:
             return None if outcome else Kept(name, True, "something")
         case ir.Attribute() | ir.Name():
             return _state(test, "false" if outcome else "true", asking)
+    return None
+
+
+def kept_by_failing(tried: ir.Try, kind: ir.Expr, asking: Asking) -> Kept | None:
+    """The state that is read where an exception of a kind says that there is none: `table[key]`, `self.value`."""
+    for part in walk(tried.body):
+        match part:
+            case ir.Subscript(value=table, index=key) if last_name(kind) == "KeyError":
+                return _state(table, "item", asking) if asking.is_same(key) else None
+            case ir.Attribute(value=ir.Name(id=owner), attr=name) if last_name(kind) == "AttributeError":
+                return Kept(name, True, "something") if owner == asking.function.receiver else None
     return None
 
 
@@ -167,6 +191,10 @@ def _state(asked: ir.Expr, needs: str, asking: Asking, depth: int = _DEPTH) -> K
             return Kept(name, True, needs)
         case ir.Subscript(value=table, index=key) if needs == "moved" and asking.is_same(key):
             return _state(table, "item", asking, depth)
+        case ir.Walrus(value=value):
+            return _state(value, needs, asking, depth)
+        case ir.Call(func=ir.Attribute(value=table, attr="setdefault"), arguments=[ir.Argument(value=key), *_]):
+            return _state(table, "item", asking, depth) if needs == "item" and asking.is_same(key) else None
         case ir.Call(func=ir.Attribute(value=table, attr="get"), arguments=[ir.Argument(value=key), *_]):
             is_item = needs in ("something", "true") and asking.is_same(key)
             return _state(table, "item", asking, depth) if is_item else None
@@ -187,7 +215,7 @@ def _maker(name: str, function: Function) -> str | None:
 def _is_read(value: ir.Expr | None) -> bool:
     if isinstance(value, ir.Subscript):
         return isinstance(value.value, (ir.Attribute, ir.Name))
-    return isinstance(value, (ir.Attribute, ir.Name)) or last_name(getattr(value, "func", None)) in ("get", "getattr")
+    return isinstance(value, (ir.Attribute, ir.Name)) or last_name(getattr(value, "func", None)) in _ASKING
 
 
 def _is_table(asked: ir.Name, needs: str, asking: Asking) -> bool:

@@ -13,11 +13,11 @@ import ast
 from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 from graphlint.reading.questions import HoldsAny
-from graphlint.static.domain.assumptions import FIRST_MOVE, Assumption
+from graphlint.static.domain.assumptions import FIRST_MOVE, RAISED, Assumption
 from graphlint.static.domain.contexts import Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function, function_of
-from graphlint.static.findings.kept import DROPPING, Asking, Kept, all_kept_by, too_small
+from graphlint.static.findings.kept import DROPPING, Asking, Kept, all_kept_by, kept_by_failing, too_small
 from graphlint.static.findings.plain import CONSTRUCTORS
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import called, is_word, segments_with, spelling
@@ -51,6 +51,8 @@ class Once:
         """
         if assumption.form == FIRST_MOVE:
             return self._is_moved_for_good(assumption)
+        if assumption.form == RAISED:
+            return self._is_filled_behind(assumption, Asking(assumption.function, sites, of_sizes))
         if not assumption.is_plain:
             return False
         taken = {test: outcome for one in assumed for test, outcome in ((one.test, one.outcome), *one.asked)}
@@ -111,6 +113,16 @@ class Once:
         match assumption.test:
             case ir.Attribute(value=ir.Name(id=owner), attr=name) if owner == assumption.function.receiver:
                 return not self._is_undone(Kept(name, True, "moved"), assumption.function, of_sizes=False)
+        return False
+
+    def _is_filled_behind(self, assumption: Assumption, asking: Asking) -> bool:
+        """Whether what handles an exception puts there what was missing."""
+        for part in walk(assumption.function.code.body):
+            for handler in part.handlers if isinstance(part, ir.Try) else ():
+                if isinstance(part, ir.Try) and handler.kind is assumption.test:
+                    kept = kept_by_failing(part, assumption.test, asking)
+                    is_undone = kept is None or self._is_undone(kept, assumption.function, asking.of_sizes)
+                    return kept is not None and not is_undone and _is_given(kept, handler.body, {})
         return False
 
     def _is_undone(self, kept: Kept, function: Function, of_sizes: bool) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from graphlint.static.domain.assumptions import FIRST_MOVE, Assumption, Assumptions, is_put_out
+from graphlint.static.domain.assumptions import FIRST_MOVE, RAISED, Assumption, Assumptions, is_put_out
 from graphlint.static.domain.contexts import UNLIKELY, Env, Frame, Ground, Mode, OpenRegion, dispatched
 from graphlint.static.interpreter import choices, grounds, narrowing
 from graphlint.static.syntax import ir
@@ -243,7 +243,7 @@ class Statements:
             if handler.name is not None:
                 frame.env = {**frame.env, handler.name: Host("object")}
             if handler.kind is not None:
-                frame.assumed = (*assumed, Assumption(frame.function, handler.kind, form="except {}"))
+                frame.assumed = (*assumed, Assumption(frame.function, handler.kind, form=RAISED))
             with self.interpreter.heap.recent.perhaps(), grounds.apart(frame):
                 goes_on = self.block(handler.body, frame)
             if goes_on:
