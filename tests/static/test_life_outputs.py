@@ -892,6 +892,32 @@ def test_a_graph_is_captured_once(tmp_path: Path, parameters: str, record: str) 
     assert expected == shown
 
 
+TWO = """
+import torch
+
+def run(f, x):
+    return f(x)
+
+def compare(x):
+    first, second = torch.cuda.CUDAGraph(), torch.cuda.CUDAGraph()
+    with torch.cuda.graph(first):
+        y = run(torch.sin, x)
+    first.replay()
+    with torch.cuda.graph(second):
+        z = run(torch.cos, x)
+    second.replay()
+    print(y.sum(), z.sum())
+
+def main():
+    compare(torch.ones(8, device="cuda"))
+"""
+
+
+def test_two_graphs_of_one_call_are_none_that_is_captured_anew(tmp_path: Path) -> None:
+    """Each has a statement of its own."""
+    assert ([], []) == of(tmp_path, TWO, "GL707")
+
+
 @pytest.mark.parametrize(
     ("guard", "mark"), [("if self.graph is None:", ""), ("for _ in range(2):", "  # expect: GL707")]
 )

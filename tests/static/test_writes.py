@@ -1310,6 +1310,65 @@ def test_of_two_reads_on_a_line_the_first_is_told(tmp_path: Path) -> None:
     assert {len("        width = ") + 1} == columns
 
 
+SERVED = """
+# file: norm.py
+import torch
+
+_backend = "plain"
+
+def choose(name):
+    global _backend
+    _backend = name
+
+class Norm(torch.nn.Module):
+    def forward(self, x):
+        return x * 2 if _backend == "fast" else x
+# file: runner.py
+import torch
+from norm import Norm, choose
+
+class Runner:
+    def __init__(self, config):
+        self.model = Norm()
+        {first}
+        self.warm_up()
+        if not config.eager:
+            self.capture(config.rows)
+        {later}
+
+    def warm_up(self):
+        self.run(torch.zeros(8, device="cuda"), True)
+
+    def capture(self, rows):
+        self.x, self.graph = torch.zeros(rows, device="cuda"), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.model(self.x)
+
+    def run_model(self, x, is_prefill=False):
+        if is_prefill:
+            return self.model(x)
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y
+
+    def run(self, x, is_prefill=False):
+        return self.run_model(x, is_prefill)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "later", "is_told"),
+    [("choose(config.name)", "pass", False), ("pass", "choose(config.name)", True)],
+    ids=["in front of the capture", "behind it"],
+)
+def test_a_constructor_that_serves_captures_for_each_object(
+    tmp_path: Path, first: str, later: str, is_told: bool
+) -> None:
+    """The graphs that it replays are those of this object, which it has captured behind what it has set up."""
+    found = analyse(tmp_path, SERVED.format(first=first, later=later).lstrip()).found
+    assert is_told is any(code == "GL402" for _, _, code in found)
+
+
 NAMED = """
 import torch
 

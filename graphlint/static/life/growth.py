@@ -28,7 +28,7 @@ class Growth(Listener):
     replays: frozenset[str]
     project: Project
     entries: list[tuple[Frame, int]] = field(default_factory=list)
-    captured: dict[ir.Code, tuple[Capture, Place]] = field(default_factory=dict)  # by the last call of a function
+    captured: dict[tuple[ir.Code, ir.Node | None], Capture] = field(default_factory=dict)  # the last of a statement
     statements: dict[Capture, Place] = field(default_factory=dict)  # of the called function, that lead to captures
     rounds: dict[Loop, Capture] = field(default_factory=dict)  # the first capture of what a loop brings
     dropped_in_loop: dict[Capture, Capture] = field(
@@ -80,12 +80,12 @@ class Growth(Listener):
             return
         if not any(p.default is None and p.name not in ("self", "cls") for p in code.parameters):
             return  # it serves no request
-        known = self.captured.get(code)
-        is_kept = known is not None and known[0].graph in self.kept
-        is_again = known is not None and known[0] is not capture and code.name != "__init__" and not is_kept
+        known = self.captured.get((code, statement.node))
+        is_kept = known is not None and known.graph in self.kept
+        is_again = known is not None and known is not capture and code.name != "__init__" and not is_kept
         if is_again and not asks_before(self.project, frame.function):
             self.tell(Recapture(), statement, capture)
-        self.captured[code] = (capture, statement)
+        self.captured[code, statement.node] = capture
 
     def ended(self, capture: Capture) -> None:
         """Tell of keys that are read out of tensors, by now that what is kept under them has a graph."""

@@ -197,7 +197,8 @@ class Timing:
             return When.NEVER  # a script that has not come to its capture
         again, opens = [c for c in openings if not c.is_conditional], bool(openings)
         openings += [c for c in calls if c.line > line and self.homes.captures.may_have(c.name, body.module)]
-        if not again and any(self._replays_earlier(c, openings, loops, body) for c in calls):
+        is_made = body.definition is not None and self.constructing.match(body.definition.name) is not None
+        if not (again or is_made) and any(self._replays_earlier(c, openings, loops, body) for c in calls):
             return When.SURELY
         return When.NEVER if opens else None
 
