@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ KEYS: Mapping[str, type] = {
     "foreign": bool,
     "telling": bool,
     "backward": bool,
+    "imported": bool,
     "marks": list,
     "takes": list,
     "samples": list,
@@ -42,6 +43,7 @@ class Entry:
     foreign: bool = False
     telling: bool = False
     backward: bool = False
+    imported: bool = False
     marks: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
     samples: tuple[str, ...] = ()
@@ -57,7 +59,7 @@ class Entries:
     def __init__(
         self, entries: tuple[Entry, ...], targets: tuple[Target, ...] = (), contracts: Contracts | None = None
     ) -> None:
-        self.targets, self.contracts = targets, contracts or Contracts()
+        self.rows, self.targets, self.contracts = entries, targets, contracts or Contracts()
         self.by_name = {name: entry for entry in entries for name in entry.names}
         self.by_last_name = {_last(name): entry for entry in entries if entry.telling for name in entry.names}
         self.declaring = {_last(name) for entry in entries if entry.form == "decorator" for name in entry.names}
@@ -67,6 +69,13 @@ class Entries:
         self.last_names = {_last(name) for name in self.by_name}
         self.packages = {package_of(name) for name in self.by_name}
         self.marks = sorted({mark for entry in entries for mark in entry.marks})
+
+    def seen_from(self, is_own: Callable[[str], bool]) -> Entries:
+        """Those that count for a program: of its own packages, not those that are for who imports them."""
+        packages = {package_of(name) for row in self.rows if row.imported for name in row.names}
+        own = set(filter(is_own, packages))
+        kept = tuple(row for row in self.rows if not (row.imported and own & set(map(package_of, row.names))))
+        return Entries(kept, self.targets, self.contracts) if len(kept) < len(self.rows) else self
 
     def find(self, name: str) -> Entry | None:
         return self.by_name.get(name)

@@ -265,4 +265,5 @@ def _interpreter(
 ) -> Interpreter:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
     project = Project(files, None if memory is None else memory.modules)
-    return Interpreter(project, rulebook.catalogue, rulebook.lexicon, rulebook.entries, detectors)
+    entries = rulebook.entries.seen_from(lambda package: project.module(package) is not None)
+    return Interpreter(project, rulebook.catalogue, rulebook.lexicon, entries, detectors)

@@ -1061,6 +1061,27 @@ def test_what_the_wrapper_of_an_engine_is_given_is_captured(tmp_path: Path, impo
     assert analysis.expected == analysis.found
 
 
+def test_the_wrapper_of_an_engine_says_itself_what_it_captures(tmp_path: Path) -> None:
+    """In the files of the engine its row says nothing: this one keeps what it is given, and captures nothing."""
+    program = """
+        # file: vllm/__init__.py
+        # file: vllm/compilation/__init__.py
+        # file: vllm/compilation/cuda_graph.py
+        class CUDAGraphWrapper:
+            def __init__(self, runnable):
+                self.runnable = runnable
+        # file: vllm/runner.py
+        import torch
+        from vllm.compilation.cuda_graph import CUDAGraphWrapper
+        def step(x: torch.Tensor):
+            return x.item()
+        def load():
+            return CUDAGraphWrapper(step)
+        """
+    analysis = analyse(tmp_path, textwrap.dedent(program).lstrip())
+    assert ([], 0) == (analysis.found, analysis.report.summary.regions)
+
+
 def test_what_is_handed_over_and_called_is_no_tensor(tmp_path: Path) -> None:
     """Where nobody is seen to call what is captured, what it calls is not known, and that is told."""
     analysis = analyse(tmp_path, USED.format(compiled=f"fast = {MAKE}", called="print"))
