@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Mapping
 
-from graphlint.static.domain.sources import Place, Read
+from graphlint.static.domain.sources import Read
+from graphlint.static.index.module import Definition
+from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.keys import definitions_of, keys_of
 from graphlint.static.writes.reaching import Reaching
@@ -20,20 +22,28 @@ def picks_the_graph(read: Read, reaching: Reaching, traces: Traces) -> bool:
     regions = reaching.evaluator.regions
     contexts = {regions[key].context for key in reaching.regions_of(read.place.sink)}
     openers = [one for one in traces.openers.values() if one.sink in contexts]
-    handed = [(one, names) for one in openers if (names := set(_handed_on(one, read.state.name)))]
+    opening = [list(definitions_of(one)) for one in openers]
+    handed = [(definitions, names) for definitions in opening if (names := _names(definitions, read))]
     return bool(handed) and all(
-        any(not names.isdisjoint(key.names) for definition in definitions_of(one) for key in keys_of(definition))
-        for one, names in handed
+        any(not names.isdisjoint(key.names) for definition in definitions for key in keys_of(definition))
+        for definitions, names in handed
     )
 
 
-def _handed_on(opener: Place, name: str) -> Iterator[str]:
-    """The local names that the function that captures gives a keyword, or an attribute, of a name."""
-    for definition in definitions_of(opener):
-        tree = tree_of(definition.module.source_of(definition.segment))
-        for part in nodes_in(tree) if tree is not None else ():
-            match part:
-                case ast.keyword(arg=given, value=ast.Name(id=local)) if given == name:
-                    yield local
-                case ast.Assign(targets=[ast.Attribute(attr=given)], value=ast.Name(id=local)) if given == name:
-                    yield local
+def _names(definitions: Iterable[Definition], read: Read) -> frozenset[str]:
+    """The local names that are handed on there as what is read."""
+    return frozenset().union(*(_handed_on(one).get(read.state.name, ()) for one in definitions))
+
+
+@remembered_in_run
+def _handed_on(definition: Definition) -> Mapping[str, set[str]]:
+    """The local names that a function gives keywords and attributes, by the names of these."""
+    found: dict[str, set[str]] = {}
+    tree = tree_of(definition.module.source_of(definition.segment))
+    for part in nodes_in(tree) if tree is not None else ():
+        match part:
+            case ast.keyword(arg=str(given), value=ast.Name(id=local)):
+                found.setdefault(given, set()).add(local)
+            case ast.Assign(targets=[ast.Attribute(attr=given)], value=ast.Name(id=local)):
+                found.setdefault(given, set()).add(local)
+    return found
