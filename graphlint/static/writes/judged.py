@@ -15,6 +15,7 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class
 from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
 from graphlint.static.index.module import Module
+from graphlint.static.syntax.ir import Pos
 from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.branches import Branches
 from graphlint.static.writes.buckets import passed_over
@@ -127,12 +128,11 @@ class Judged:
         """The reads that decide something: the first of a piece of state on a line stands for all of them."""
         found: dict[tuple[object, ...], tuple[Read, list[Use]]] = {}
         for source, uses in self.traces.uses.items():
-            for read in self.traces.origins(source):
-                if not isinstance(read, Read):
-                    continue
+            reads = (one for one in self.traces.origins(source) if isinstance(one, Read))
+            for read in sorted(reads, key=_place):  # they come in no order
                 key = (read.place.sink, read.state, read.place.line)
                 first, known = found.get(key, (read, []))
-                first = min(first, read, key=lambda one: one.place.node.pos)  # sources come in no order
+                first = min(first, read, key=_place)
                 found[key] = first, [*known, *uses.values()]
         return found
 
@@ -240,6 +240,11 @@ class Judged:
             return "number"
         everywhere = {self._kind_of(written) for written in self.writers.of(read.state)}
         return "number" if "number" in everywhere else "flag" if "flag" in everywhere else "other"
+
+
+def _place(read: Read) -> tuple[Pos, str]:
+    """Where something is read in its function, and what."""
+    return read.place.node.pos, read.state.name
 
 
 def _precedes(written: Written, read: Read) -> bool:
