@@ -486,8 +486,24 @@ class Detector(nn.Module):
         ("import torch", "return np.dot(image, weight) + torch.relu(image)", False),
         ("import torch", "return torch.relu(image) * np.asarray([weight])", True),
         ("import torch", "return [torch.relu(one['mask']) * torch.relu(weight) for one in image]", False),
+        (
+            "import torch",
+            "for w in (1, 2):\n        loss = (image * w).sum().item()\n        if loss < 3:\n            best = w\n"
+            "    return torch.relu(image) * best",
+            False,
+        ),
+        ("import torch", "for w in (1, 2):\n        image = torch.relu(image * w)\n    return image", True),
     ],
-    ids=["an operation", "a file about tensors", "a file of numbers", "given to numpy", "numbers beside it", "records"],
+    ids=[
+        "an operation",
+        "a file about tensors",
+        "a file of numbers",
+        "given to numpy",
+        "numbers beside it",
+        "records",
+        "a search",
+        "a loop",
+    ],
 )
 def test_what_works_on_the_host_is_not_offered(tmp_path: Path, imports: str, body: str, is_offered: bool) -> None:
     """Arrays have attributes and methods of tensors as well."""

@@ -31,7 +31,34 @@ def is_driver(interpreter: Interpreter, definition: Definition, owner: ClassDefi
         return False
     if _gives_host(interpreter, code, module) or any(_only_raises(interpreter, one, module) for one in code.decorators):
         return True
+    if _picks_best(interpreter, code):
+        return True
     return any(_takes_texts(one) or _prepares(interpreter, one, module) for one in _codes(code, owner))
+
+
+def _picks_best(interpreter: Interpreter, code: ir.Code) -> bool:
+    """Whether a function goes through choices and compares numbers that it reads from the device, as a search does."""
+    for loop in walk(code.body):
+        if isinstance(loop, ir.For):
+            assigned = [one for one in walk(loop.body) if isinstance(one, ir.Assign)]
+            read = {
+                target.id
+                for one in assigned
+                for target in one.targets
+                if isinstance(target, ir.Name) and any(_reads_number(interpreter, part) for part in walk(one.value))
+            }
+            tests = (part.test for part in walk(loop.body) if isinstance(part, ir.If))
+            if any(isinstance(test, ir.Compare) and is_one_of(test.left, read) for test in tests):
+                return True
+    return False
+
+
+def _reads_number(interpreter: Interpreter, part: object) -> bool:
+    match part:
+        case ir.Call(func=ir.Attribute(attr=name)):
+            operation = interpreter.catalogue.method(name)
+            return operation is not None and operation.returns == "number"
+    return False
 
 
 def _codes(code: ir.Code, owner: ClassDefinition | None) -> Iterator[ir.Code]:
