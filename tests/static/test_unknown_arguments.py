@@ -106,14 +106,6 @@ def test_a_flag_that_nobody_knows_is_neither_true_nor_false(tmp_path: Path, call
     assert told(call.format(known), code, tmp_path) == [Confidence.HIGH]
 
 
-@pytest.mark.parametrize(("more", "sure"), [("", Confidence.HIGH), ("torch.compile(main)", Confidence.MEDIUM)])
-def test_a_compiler_turns_checks_of_distributions_off(tmp_path: Path, more: str, sure: Confidence) -> None:
-    """For the whole process: whether it is used in this one, nobody knows."""
-    program = CALL.format(call="torch.distributions.Normal(x, x)") + f"\ndef other():\n    {more or 'pass'}\n"
-    found = analyse(tmp_path, program).report.findings
-    assert [sure] == [one.confidence for one in found if one.code == "GL104"]
-
-
 @pytest.mark.parametrize("call", HIDING)
 def test_what_keywords_hide_is_not_left_out(tmp_path: Path, call: str) -> None:
     """What is left out is."""

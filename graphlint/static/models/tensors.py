@@ -10,7 +10,6 @@ from dataclasses import replace
 from functools import partial
 
 from graphlint.finding import Confidence, Related
-from graphlint.reading.questions import HoldsAny
 from graphlint.rule import Hit, HostRead, Made, Operands, OperationCall
 from graphlint.rulebook.lexicon import spelled
 from graphlint.rulebook.signatures import Operation
@@ -58,8 +57,6 @@ class Tensors:
         self.lexicon = evaluator.lexicon
         setters = {name for name, does in self.lexicon.callables.items() if does == "default_device"}
         self.default_device = Settings(evaluator.project, setters)
-        compiling = [name for name, entry in capture.entries.by_name.items() if entry.form == "compile"]
-        self._compiles = HoldsAny(sorted(compiling))
 
     # Calls
 
@@ -213,11 +210,6 @@ class Tensors:
         is_literal = operation.name in self.lexicon.compilers["literals"]
         return is_literal and all(is_number(one) or isinstance(one, Sequence) for one in _data(operation, facts))
 
-    def _may_be_off(self, operation: Operation) -> bool:
-        """Whether an operation checks values, which a compiler turns off for the whole process that it is used in."""
-        is_check = operation.name in self.lexicon.compilers["validating"]
-        return is_check and any(True for _ in self.evaluator.project.answering(self._compiles))
-
     def _raises(self, operation: Operation, facts: Facts) -> bool:
         """Whether there is no such tensor: one that is made of None, which another branch is for."""
         factory = self.lexicon.factories.get(operation.name)
@@ -228,10 +220,8 @@ class Tensors:
             return
         reported: dict[str, Confidence] = {}
         related = tuple(_made_of(facts.value("self")))
-        most = Confidence.MEDIUM if self._may_be_off(operation) else Confidence.HIGH
         for effect in operation.effects:
             confidence = facts.confidence(effect)
-            confidence = min(confidence, most) if confidence is not None else None
             if confidence is not None and confidence > reported.get(effect.name, Confidence.LOW - 1):
                 reported[effect.name] = confidence
                 self.evaluator.report(frame, node, effect.name, Hit(confidence, effect.message, effect.help, related))
