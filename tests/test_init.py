@@ -492,6 +492,12 @@ class Detector(nn.Module):
             "    return torch.relu(image) * best",
             False,
         ),
+        (
+            "import torch\ndef _loss(x) -> float:\n    return x.sum().item()",
+            "for w in (1, 2):\n        loss = _loss(image * w)\n        if loss < 3:\n            best = w\n"
+            "    return torch.relu(image) * best",
+            False,
+        ),
         ("import torch", "for w in (1, 2):\n        image = torch.relu(image * w)\n    return image", True),
     ],
     ids=[
@@ -502,6 +508,7 @@ class Detector(nn.Module):
         "numbers beside it",
         "records",
         "a search",
+        "a search by a helper",
         "a loop",
     ],
 )

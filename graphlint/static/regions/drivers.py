@@ -31,12 +31,12 @@ def is_driver(interpreter: Interpreter, definition: Definition, owner: ClassDefi
         return False
     if _gives_host(interpreter, code, module) or any(_only_raises(interpreter, one, module) for one in code.decorators):
         return True
-    if _picks_best(interpreter, code):
+    if _picks_best(interpreter, code, module):
         return True
     return any(_takes_texts(one) or _prepares(interpreter, one, module) for one in _codes(code, owner))
 
 
-def _picks_best(interpreter: Interpreter, code: ir.Code) -> bool:
+def _picks_best(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
     """Whether a function goes through choices and compares numbers that it reads from the device, as a search does."""
     for loop in walk(code.body):
         if isinstance(loop, ir.For):
@@ -45,7 +45,8 @@ def _picks_best(interpreter: Interpreter, code: ir.Code) -> bool:
                 target.id
                 for one in assigned
                 for target in one.targets
-                if isinstance(target, ir.Name) and any(_reads_number(interpreter, part) for part in walk(one.value))
+                if isinstance(target, ir.Name)
+                and any(_is_number(interpreter, part, module) for part in walk(one.value))
             }
             tests = (part.test for part in walk(loop.body) if isinstance(part, ir.If))
             if any(isinstance(test, ir.Compare) and is_one_of(test.left, read) for test in tests):
@@ -53,12 +54,15 @@ def _picks_best(interpreter: Interpreter, code: ir.Code) -> bool:
     return False
 
 
-def _reads_number(interpreter: Interpreter, part: object) -> bool:
-    match part:
-        case ir.Call(func=ir.Attribute(attr=name)):
-            operation = interpreter.catalogue.method(name)
-            return operation is not None and operation.returns == "number"
-    return False
+def _is_number(interpreter: Interpreter, part: object, module: Module) -> bool:
+    """Whether a call reads a number, or is one of a function that says that it gives a float."""
+    if not isinstance(part, ir.Call):
+        return False
+    operation = interpreter.catalogue.method(part.func.attr) if isinstance(part.func, ir.Attribute) else None
+    if operation is not None and operation.returns == "number":
+        return True
+    called = members(interpreter.static_value(part.func, module))
+    return any(isinstance(one, Function) and is_one_of(one.code.returns, {"float"}) for one in called)
 
 
 def _codes(code: ir.Code, owner: ClassDefinition | None) -> Iterator[ir.Code]:
