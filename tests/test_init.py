@@ -235,9 +235,10 @@ def test_many_classes_that_have_nothing_in_common_are_no_target(tmp_path: Path, 
     assert [number] * is_told == [len(target.runs) for target in found.targets]
 
 
-def test_what_a_test_calls_is_no_target(tmp_path: Path) -> None:
-    """It has made that itself, and is none of the models that fit."""
-    moved = ENGINE.replace("# file: serve/run.py", "# file: tests/test_run.py")
+@pytest.mark.parametrize("path", ["tests/test_run.py", "serve/benchmarks/run.py"])
+def test_what_a_test_calls_is_no_target(tmp_path: Path, path: str) -> None:
+    """It has made that itself, as has who measures, and is none of the models that fit."""
+    moved = ENGINE.replace("# file: serve/run.py", f"# file: {path}")
     assert () == survey(write(tmp_path, f"# file: serve/__init__.py{moved}")).targets
 
 

@@ -23,9 +23,12 @@ MOST = 24  # more classes that have nothing in common fit by chance
 SHARE = 10  # a group that is less than one in so many says nothing of what is called
 
 
-def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapping[str, int]) -> tuple[Target, ...]:
+def propose_targets(
+    interpreter: Interpreter, files: Sequence[Path], shown: Set[Path], whole: Mapping[str, int]
+) -> tuple[Target, ...]:
     """A target for each place near a region that no table knows, of what something speaks for besides the arguments.
 
+    What is only `shown`, or timed, has made what it captures.
     What the object that makes the call is seen to be given counts more than what would fit.
     Of modules, those that are `whole` models count, each with how many others it is built of.
     """
@@ -36,7 +39,8 @@ def propose_targets(interpreter: Interpreter, files: Sequence[Path], whole: Mapp
             continue
         at = hole.functions[-1].partition(".<locals>")[0]
         module = interpreter.project.module_at(Path(hole.context.path)).name
-        if is_test(module) or module in ambiguous:  # what a test captures, it has made itself
+        is_shown = is_test(module) or Path(hole.context.path) in shown
+        if is_shown or module in ambiguous:
             continue
         if at.endswith(f":{MODULE_CODE.name}"):  # what a script runs has no name that a target could stand for
             continue

@@ -80,7 +80,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
         tuple(sorted(reached.regions)),
         tuple(ordered),
         tuple(sorted(packages - known)),
-        propose_targets(interpreter, files, found),
+        propose_targets(interpreter, files, shown, found),
         offered,
         tuple(dict.fromkeys(one for one in run_elsewhere if one not in known_by_now)),
         is_open and len(found) > len(offered),
