@@ -24,7 +24,7 @@ from graphlint.static.syntax.traversal import assignments_in, calls_in, is_none,
 Order: TypeAlias = Callable[[ClassDefinition], Iterable[ClassDefinition | str]]
 
 _POSITIVE = {"!=": "==", "is not": "is", ">=": "<", "<=": ">", "not in": "in"}
-_BY_OBJECTS = ("__call__", "forward")  # what a call of an object leads to, under whatever name that goes
+BY_OBJECTS = ("__call__", "forward")  # what a call of an object leads to, under whatever name that goes
 _HANDED = "<handed on>"  # the holder of what was handed on under a name
 
 
@@ -218,7 +218,7 @@ def _handed_in(asked: _Asked, name: str) -> _Asked | None:
         return None
     is_method = names[0] in ("self", "cls")
     match call.func:
-        case ir.Name(id=called) | ir.Attribute(attr=called) if called == code.name or code.name in _BY_OBJECTS:
+        case ir.Name(id=called) | ir.Attribute(attr=called) if called == code.name or code.name in BY_OBJECTS:
             given = dict(zip(names[is_method:], (a.value for a in call.arguments if a.keyword is None), strict=False))
             given |= {argument.keyword: argument.value for argument in call.arguments if argument.keyword is not None}
             if name in given:

@@ -13,6 +13,7 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
 from graphlint.static.findings.earlier import run_before
 from graphlint.static.findings.exits import exits_asked
+from graphlint.static.findings.flags import is_never_set
 from graphlint.static.findings.inferring import trains_without_gradients
 from graphlint.static.findings.left import is_denied, leaves_out
 from graphlint.static.findings.made import Made
@@ -140,6 +141,7 @@ class Ways:
             for one, (test, outcome) in zip(assumption.conditions, assumption.asked, strict=True):
                 is_left = assumption.is_plain and (
                     leaves_out(test, outcome, assumption.function, way.sites)
+                    or is_never_set(test, outcome, assumption.function, way.sites, self._project)
                     or self._made.denies(test, outcome, assumption.function, way.sites)
                     or (not is_entry and is_denied(test, outcome, assumption.function))
                 )
