@@ -1,4 +1,4 @@
-"""A test of a flag and the calls on its way in, whether nobody in the program gives it another value than its default out.
+"""A test of a flag and the calls on its way in, whether nobody in the program sets it to anything but its default out.
 
 `run(x, sync=True)` would wait, and `sync: bool = False` is left out wherever `run` is called.
 """
