@@ -35,23 +35,27 @@ def is_handed_plain(evaluator: Evaluator, function: Function, name: str) -> bool
     """Whether what is handed in for a parameter is a number, a string, a list or None wherever it is handed in."""
     owner, kinds = function.owner, evaluator.lexicon.callables
     position = [one.name for one in function.code.parameters].index(name)
-    if owner is None:
-        calls = [] if function.is_nested else list(_calls(evaluator, function.code.name, function))
-    elif function.code.name == "forward" and any(
-        kinds.get(base) == "applied" for base in evaluator.external_bases(owner)
+    if owner is None and not function.is_nested:
+        calls = _calls(evaluator, function.code.name, function)
+    elif (
+        owner is not None
+        and function.code.name == "forward"
+        and any(kinds.get(base) == "applied" for base in evaluator.external_bases(owner))
     ):
         position -= 1  # the first is the context
-        calls = list(_applications(evaluator, owner))
+        calls = _applications(evaluator, owner)
     else:
         return False
-    given = [(given_for(call, name, position), caller) for call, caller in calls]
-    handed = [(node, caller) for node, caller in given if node is not None and not is_none(node)]
-    is_open = any(_may_hide(call, position) for call, _ in calls)
-    return (
-        bool(handed)
-        and not is_open
-        and all(_is_plain(evaluator, node, caller, caller.module) for node, caller in handed)
-    )
+    is_handed = False
+    for call, caller in calls:  # whose functions are read one by one: most that hand in a tensor do so at once
+        given = given_for(call, name, position)
+        if _may_hide(call, position):
+            return False
+        if given is not None and not is_none(given):
+            is_handed = True
+            if not _is_plain(evaluator, given, caller, caller.module):
+                return False
+    return is_handed
 
 
 def _may_hide(call: ir.Call, position: int) -> bool:
@@ -62,7 +66,7 @@ def _may_hide(call: ir.Call, position: int) -> bool:
 
 def _applications(evaluator: Evaluator, owner: ClassDefinition) -> Iterator[tuple[ir.Call, Function]]:
     """The calls that apply an autograd function, as far as they name it, each with the function that holds it."""
-    for call, caller in _calls(evaluator, _APPLY, None):
+    for call, caller in _calls(evaluator, _APPLY, None, owner.name):
         if owner.name in words_in(call.func):
             yield call, caller
     for name, segments in owner.module.index.assignments.items():
@@ -71,12 +75,17 @@ def _applications(evaluator: Evaluator, owner: ClassDefinition) -> Iterator[tupl
                 yield from _calls(evaluator, name, None)
 
 
-def _calls(evaluator: Evaluator, name: str, function: Function | None) -> Iterator[tuple[ir.Call, Function]]:
-    """The calls of something by a name, which are none of another function, each with the function that holds it."""
+def _calls(
+    evaluator: Evaluator, name: str, function: Function | None, *beside: str
+) -> Iterator[tuple[ir.Call, Function]]:
+    """The calls of something by a name, which are none of another function, each with the function that holds it and
+    these words beside it.
+    """
     for module in evaluator.project.calling(name):
         for one in module.index.all_functions():
-            within = nested_class(module.index.classes, one.qualname.split(".")[:-1])
-            caller = function_of(one, within) if module.holds(one.segment, name) else None
+            if not all(module.holds(one.segment, word) for word in (name, *beside)):
+                continue
+            caller = function_of(one, nested_class(module.index.classes, one.qualname.split(".")[:-1]))
             for call in calls_in(caller.code) if caller is not None else ():
                 if caller is not None and last_name(call.func) == name and _may_be(call, name, function, module):
                     yield call, caller
