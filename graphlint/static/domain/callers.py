@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from graphlint.static.domain.program import Function, function_of
-from graphlint.static.index.module import Definition, nested_class
+from graphlint.static.index.module import nested_class
 from graphlint.static.index.project import Project
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import assignments_in, assignments_to, calls_in, given_for, last_name, walk
@@ -19,9 +18,9 @@ def hands_over(project: Project, method: Function, parameter: str) -> str | None
 
     Calls are found by the name of the method: of which class the object is, these callers seldom say.
     """
-    for where, _, code, given in _given(project, method, parameter):
-        if isinstance(given, ir.Name) and _reads_what_is_made(code, given.id):
-            return where
+    for call, caller, given in _given(project, method, parameter):
+        if isinstance(given, ir.Name) and _reads_what_is_made(caller.code, given.id):
+            return place_of(call, caller)
     return None
 
 
@@ -30,14 +29,12 @@ def may_stay(project: Project, method: Function, parameter: str, steps: int = _S
 
     It may be handed on by a few functions, or be a part of what is held.
     """
-    for _, definition, code, given in _given(project, method, parameter):
-        if any(isinstance(_whole(one), ir.Attribute) for one in _bound(code, given)):
+    for _, caller, given in _given(project, method, parameter):
+        if any(isinstance(_whole(one), ir.Attribute) for one in _bound(caller.code, given)):
             return True
-        function = function_of(definition) if _is_taken(code, given) and steps > 0 else None
-        if isinstance(given, ir.Name) and function is not None:
-            owner = nested_class(definition.module.index.classes, definition.qualname.split(".")[:-1])
-            if may_stay(project, replace(function, owner=owner), given.id, steps - 1):
-                return True
+        is_taken = isinstance(given, ir.Name) and any(one.name == given.id for one in caller.code.parameters)
+        if steps > 0 and isinstance(given, ir.Name) and is_taken and may_stay(project, caller, given.id, steps - 1):
+            return True
     return False
 
 
@@ -57,15 +54,10 @@ def _whole(node: ir.Expr | None) -> ir.Expr | None:
     return node
 
 
-def _is_taken(code: ir.Code, given: ir.Expr | None) -> bool:
-    """Whether a call hands on what its function was given."""
-    return isinstance(given, ir.Name) and any(one.name == given.id for one in code.parameters)
-
-
 def asks_before(project: Project, method: Function) -> bool:
     """Whether all who call a method ask what an object holds before: `if self.graph is None: self.seed(x)`."""
-    calls = [(code, call) for _, _, code, call in calls_of(project, method)]
-    return bool(calls) and all(_stands_behind_test(code, call) for code, call in calls)
+    calls = list(calls_of(project, method))
+    return bool(calls) and all(_stands_behind_test(caller.code, call) for call, caller in calls)
 
 
 def _stands_behind_test(code: ir.Code, call: ir.Call) -> bool:
@@ -74,26 +66,36 @@ def _stands_behind_test(code: ir.Code, call: ir.Call) -> bool:
     return any(part is call for one in asking for part in walk((*one.body, *one.orelse)))
 
 
-def _given(
-    project: Project, method: Function, parameter: str
-) -> Iterator[tuple[str, Definition, ir.Code, ir.Expr | None]]:
-    """Where a method is called, the function that does so, and what it gives for a parameter."""
+def _given(project: Project, method: Function, parameter: str) -> Iterator[tuple[ir.Call, Function, ir.Expr | None]]:
+    """The calls of a method, the functions that make them, and what they give for a parameter."""
     position = next((n for n, one in enumerate(method.code.parameters) if one.name == parameter), 0)
     position -= 1 if method.receiver is not None else 0
-    for where, definition, code, call in calls_of(project, method):
-        yield where, definition, code, given_for(call, parameter, position)
+    for call, caller in calls_of(project, method):
+        yield call, caller, given_for(call, parameter, position)
 
 
-def calls_of(project: Project, method: Function) -> Iterator[tuple[str, Definition, ir.Code, ir.Call]]:
-    """Where a method is called, the function that does so, and the call."""
-    name = method.qualname.rpartition(".")[2]
+def calls_of(project: Project, function: Function) -> Iterator[tuple[ir.Call, Function]]:
+    """The calls of a function or a method by its name, each with the function that makes it."""
+    for call, caller in calls_by_name(project, function.qualname.rpartition(".")[2]):
+        if isinstance(call.func, ir.Attribute) or function.receiver is None:
+            yield call, caller
+
+
+def calls_by_name(project: Project, name: str, *beside: str) -> Iterator[tuple[ir.Call, Function]]:
+    """The calls of something by a name, each with the function that makes it and has these words beside it."""
     for module in project.calling(name):
         for definition in module.index.all_functions():
-            code = definition.code if module.holds(definition.segment, name) else None
-            for call in calls_in(code) if code is not None else ():
-                is_method = isinstance(call.func, ir.Attribute) or method.receiver is None
-                if code is not None and is_method and last_name(call.func) == name:
-                    yield f"{module.path.name}:{definition.segment.first + call.pos[0]}", definition, code, call
+            if not all(module.holds(definition.segment, word) for word in (name, *beside)):
+                continue
+            caller = function_of(definition, nested_class(module.index.classes, definition.qualname.split(".")[:-1]))
+            for call in calls_in(caller.code) if caller is not None else ():
+                if caller is not None and last_name(call.func) == name:
+                    yield call, caller
+
+
+def place_of(call: ir.Call, caller: Function) -> str:
+    """The file and the line of a call, for a message."""
+    return f"{caller.module.path.name}:{caller.first_line + call.pos[0]}"
 
 
 def _reads_what_is_made(code: ir.Code, name: str) -> bool:

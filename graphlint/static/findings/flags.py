@@ -8,7 +8,7 @@ from __future__ import annotations
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.callers import calls_of
 from graphlint.static.domain.contexts import Site
-from graphlint.static.domain.program import Function, function_of
+from graphlint.static.domain.program import Function
 from graphlint.static.findings.left import is_replaced
 from graphlint.static.findings.origins import BY_OBJECTS, handed_on_way
 from graphlint.static.index.project import Project
@@ -48,15 +48,14 @@ def _is_left_out(project: Project, function: Function, name: str, steps: int) ->
     if any(project.answering(HoldsAny(called or [name], spelt))):
         return False
     position = names.index(name) - (names[0] in ("self", "cls"))
-    for _, definition, code, call in calls_of(project, function) if called else ():
+    for call, caller in calls_of(project, function) if called else ():
         match given_for(call, name, position):
             case None if not any(one.star for one in call.arguments):
                 continue
             case ir.Literal(value=given) if given is default:
                 continue
-            case ir.Name(id=handed) if steps and _default(code, handed) is default:
-                caller = function_of(definition)
-                if caller is not None and _is_left_out(project, caller, handed, steps - 1):
+            case ir.Name(id=handed) if steps and _default(caller.code, handed) is default:
+                if _is_left_out(project, caller, handed, steps - 1):
                     continue
         return False
     return True

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 
 from graphlint.rule import CachedCall
 from graphlint.static.domain.assumptions import FIRST_CALL, Assumption
+from graphlint.static.domain.callers import calls_by_name
 from graphlint.static.domain.contexts import Context, Frame, Mode
-from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial, function_of
-from graphlint.static.index.module import ClassDefinition, nested_class
+from graphlint.static.domain.program import Bound, Class, Function, Instance, Partial
+from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.dispatching import DISPATCHING
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.syntax import ir
@@ -19,7 +20,6 @@ from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import (
     assignments_in,
     assignments_to,
-    calls_in,
     given_for,
     is_one_of,
     last_name,
@@ -183,7 +183,7 @@ class Decorators:
 
     def _is_asked_for_few(self, cached: Function) -> bool:
         """Whether all calls of a function give the same for all requests, as far as they can be found by its name."""
-        return all(self._asks_for_few(call, caller) for call, caller in self._calls_of(cached))
+        return all(self._asks_for_few(call, caller) for call, caller in self._other_calls_of(cached))
 
     def _asks_for_few(self, call: ir.Call, function: Function) -> bool:
         """Whether a call in a function gives the same for all requests: numbers of other objects, too, where an object
@@ -205,21 +205,17 @@ class Decorators:
         positions = {one.name: at for at, one in enumerate(function.code.parameters) if one.name != function.receiver}
         shift = len(function.code.parameters) - len(positions)
         for name in handed:
-            for call, caller in self._calls_of(function):
+            for call, caller in self._other_calls_of(function):
                 given = given_for(call, name, positions[name] - shift)
                 if given is not None and depth and not self._is_one_of_few(given, caller, depth - 1):
                     return False
         return True
 
-    def _calls_of(self, called: Function) -> Iterator[tuple[ir.Call, Function]]:
-        """The calls of a function, as far as they can be found by its name, each with the function that holds it."""
-        name = called.code.name
-        for module in self.interpreter.project.calling(name):
-            for one in module.index.all_functions():
-                owner = nested_class(module.index.classes, one.qualname.split(".")[:-1])
-                caller = function_of(one, owner) if module.holds(one.segment, name) else None
-                if caller is not None and caller.code is not called.code:
-                    yield from ((call, caller) for call in calls_in(caller.code) if last_name(call.func) == name)
+    def _other_calls_of(self, called: Function) -> Iterator[tuple[ir.Call, Function]]:
+        """The calls of a function that it does not make itself, as far as they can be found by its name."""
+        for call, caller in calls_by_name(self.interpreter.project, called.code.name):
+            if caller.code is not called.code:
+                yield call, caller
 
 
 @remembered

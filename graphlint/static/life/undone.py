@@ -14,7 +14,7 @@ from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
 from graphlint.rule import SettingLeft
-from graphlint.static.domain.callers import calls_of
+from graphlint.static.domain.callers import calls_of, place_of
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.project import Project
@@ -109,15 +109,15 @@ class Undone(Listener):
         name = function.code.name
         defining = [self.project.module_at(path) for path in self.project.defining(name)]
         is_only = len([one for module in defining for one in module.index.all_functions() if one.name == name]) == 1
-        for where, definition, code, call in calls_of(self.project, function):
-            owners = {definition.qualname.rpartition(".")[0]}
+        for call, caller in calls_of(self.project, function):
+            owners = {caller.qualname.rpartition(".")[0]}
             bases = self.order(function.owner) if function.owner is not None else ()
             is_own = not owners.isdisjoint(one.qualname for one in bases if isinstance(one, ClassDefinition))
             if not (is_only or is_own):
                 continue
-            for block in (one for one in walk(code.body) if isinstance(one, ir.Try) and _goes_on(one)):
+            for block in (one for one in walk(caller.code.body) if isinstance(one, ir.Try) and _goes_on(one)):
                 if any(part is call for part in walk(block.body)):
-                    yield Caught(block, where)
+                    yield Caught(block, place_of(call, caller))
 
     def _tell_all(self, open_: list[tuple[Frame, Undo]], tries: list[ir.Try], where: str, capture: Capture) -> None:
         undoing = [part for one in tries for part in walk((*(handler.body for handler in one.handlers), one.final))]

@@ -7,19 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graphlint.static.domain.callers import calls_by_name
 from graphlint.static.domain.evaluator import Evaluator
-from graphlint.static.domain.program import Function, function_of
-from graphlint.static.index.module import ClassDefinition, Module, nested_class
+from graphlint.static.domain.program import Function
+from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.models.asked import called_by
 from graphlint.static.models.uses import promises_plain, returns_plain
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import (
     assignments_in,
     assignments_to,
-    calls_in,
     given_for,
     is_none,
-    last_name,
     names_in,
     targets_of,
     walk,
@@ -78,17 +77,10 @@ def _applications(evaluator: Evaluator, owner: ClassDefinition) -> Iterator[tupl
 def _calls(
     evaluator: Evaluator, name: str, function: Function | None, *beside: str
 ) -> Iterator[tuple[ir.Call, Function]]:
-    """The calls of something by a name, which are none of another function, each with the function that holds it and
-    these words beside it.
-    """
-    for module in evaluator.project.calling(name):
-        for one in module.index.all_functions():
-            if not all(module.holds(one.segment, word) for word in (name, *beside)):
-                continue
-            caller = function_of(one, nested_class(module.index.classes, one.qualname.split(".")[:-1]))
-            for call in calls_in(caller.code) if caller is not None else ():
-                if caller is not None and last_name(call.func) == name and _may_be(call, name, function, module):
-                    yield call, caller
+    """The calls of something by a name, which are none of another function."""
+    for call, caller in calls_by_name(evaluator.project, name, *beside):
+        if _may_be(call, name, function, caller.module):
+            yield call, caller
 
 
 def _may_be(call: ir.Call, name: str, function: Function | None, module: Module) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.static.index.module import ClassDefinition, Definition, Module
-from graphlint.static.index.parts import called, segments_with
+from graphlint.static.domain.callers import calls_by_name
+from graphlint.static.index.module import ClassDefinition, Definition
+from graphlint.static.index.parts import function_at
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.holes import Hole
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, assignments_to, calls_in, given_for, last_name, targets_of
+from graphlint.static.syntax.traversal import assignments_in, assignments_to, given_for, last_name, targets_of
 
 _DEPTH = 4  # of names for names, and of functions that hand something on
 _INITIAL = "__init__"
@@ -75,26 +76,11 @@ def _given(
     is_method = owner is not None
     position = [one.name for one in to.code.parameters].index(name) - is_method
     called_as = owner.name if owner is not None and to.name == _INITIAL else to.name
-    for module, caller, call in _calls(interpreter, called_as):
+    for call, caller in calls_by_name(interpreter.project, called_as):
         given = given_for(call, name, position)
-        if given is not None:
-            yield from _made(interpreter, given, caller, _owner(module, caller), depth)
-
-
-def _calls(interpreter: Interpreter, name: str) -> Iterator[tuple[Module, Definition, ir.Call]]:
-    """The calls of something by its name in functions, but for those of tests."""
-    for module in interpreter.project.calling(name):
-        for caller, _ in () if is_test(module.name) else segments_with(module, name, called):
-            code = caller.code if caller is not None else None
-            for call in calls_in(code) if code is not None else ():
-                if caller is not None and last_name(call.func) == name:
-                    yield module, caller, call
-
-
-def _owner(module: Module, definition: Definition) -> ClassDefinition | None:
-    """The class whose method a function is."""
-    cls = module.index.classes.get(definition.qualname.split(".")[0])
-    return cls if cls is not None and definition in cls.methods.get(definition.name, ()) else None
+        at = function_at(caller.module, caller.first_line)
+        if given is not None and at is not None and not is_test(caller.module.name):
+            yield from _made(interpreter, given, at, caller.owner, depth)
 
 
 def _is_class(name: str | None) -> bool:
