@@ -68,7 +68,7 @@ from graphlint.static.findings.collect import Reached, collect_findings, gather
 from graphlint.static.findings.select import settle_findings
 from graphlint.static.findings.trials import is_tried, trials
 from graphlint.static.index.memory import Memory, run_parts
-from graphlint.static.index.parallel import begin
+from graphlint.static.index.parallel import begin, can_fork
 from graphlint.static.index.project import Problems, Project
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.rehearsal import Rehearsal, Told
@@ -216,7 +216,7 @@ def _opened(
     search = Search(interpreter, files, progress)
     search.first(capturing(interpreter, search.candidates))
     met = [] if config.targets else rows_for(interpreter)
-    other = begin(partial(_followed, interpreter, Targets(interpreter, files, (), met))) if met else None
+    other = _apart(interpreter, config, files, met) if met else None
     search.lexical()
     search.marked()
     places = set(interpreter.places_of_regions)
@@ -230,6 +230,22 @@ def _opened(
         reached.merge(also.reached)
         problems |= also.problems
     return _Part(reached, problems, (*inside, *_told(around)), rehearsal.witness)
+
+
+def _apart(
+    interpreter: Interpreter, config: Config, files: list[Path], known: Sequence[Target]
+) -> Callable[[], _Part]:
+    """What targets reach that are known at first, from a process of its own, or by an interpreter that has come as far.
+
+    So it does not depend on whether there is a second processor.
+    """
+    if not can_fork():
+        tables = interpreter.catalogue, interpreter.lexicon, interpreter.entries, interpreter.detectors
+        interpreter = Interpreter(interpreter.project, *tables)
+        assume(interpreter, config.assume)
+        search = Search(interpreter, files)
+        search.first(capturing(interpreter, search.candidates))
+    return begin(partial(_followed, interpreter, Targets(interpreter, files, (), known)))
 
 
 def _told(found: Iterable[Told]) -> tuple[tuple[Occurrence, str, Region], ...]:
