@@ -18,9 +18,9 @@ from graphlint.rulebook.signatures import Operation
 PAGE = builtin_rules() / "operations.toml"
 CATALOGUE = load_catalogue(PAGE)
 KIND_WORDS = """
-    tensor elementwise promoted same-shape copy bool-tensor int-tensor indices scalar-tensor reduction bool-reduction
-    int-reduction extremum where unique loss factory like moved self host-tensor device-tensor host-array tensors pair
-    triple quad
+    tensor elementwise promoted same-shape embedded copy bool-tensor int-tensor indices scalar-tensor reduction
+    bool-reduction int-reduction extremum where unique loss factory like moved self host-tensor device-tensor
+    host-array tensors pair triple quad
     int float bool number str list groups states shape device dtype none object
 """
 PREDICATES = set(

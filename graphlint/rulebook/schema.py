@@ -19,9 +19,9 @@ EFFECT = ("effect", "when", "confidence", "help", "message", "proof", "assumed",
 CONFIDENCES = tuple(str(confidence) for confidence in Confidence)
 # What the words mean stands at `Operation` and `Condition`.
 RETURNS = frozenset({
-    "tensor", "elementwise", "promoted", "same-shape", "copy", "bool-tensor", "int-tensor", "indices", "scalar-tensor",
-    "reduction", "bool-reduction", "int-reduction", "extremum", "where", "unique", "loss", "factory", "like", "moved",
-    "self", "host-tensor", "device-tensor", "host-array", "tensors", "pair", "triple", "quad", "int", "float", "bool",
+    "tensor", "elementwise", "promoted", "same-shape", "embedded", "copy", "bool-tensor", "int-tensor", "indices",
+    "scalar-tensor", "reduction", "bool-reduction", "int-reduction", "extremum", "where", "unique", "loss", "factory",
+    "like", "moved", "self", "host-tensor", "device-tensor", "host-array", "tensors", "pair", "triple", "quad", "int", "float", "bool",
     "number", "str", "list", "groups", "states", "shape", "device", "dtype", "none", "object", "instance",
 })  # fmt: skip
 TYPES = ("number", "int", "size")

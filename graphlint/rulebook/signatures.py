@@ -32,6 +32,7 @@ class Operation:
     elementwise           the same, with the rank of the arguments broadcast
     promoted              elementwise, of the dtype that all tensors have; a whole number beside them changes nothing
     same-shape            the same, with the rank of the first tensor argument
+    embedded              like tensor, with one more dimension than `indices`, or else `input`, has
     copy                  the same of a tensor; the first argument, if it is anything else
     bool-tensor           like elementwise, of booleans; int-tensor: like same-shape, of integers
     indices               like tensor, of integers

@@ -232,9 +232,7 @@ def _opened(
     return _Part(reached, problems, (*inside, *_told(around)), rehearsal.witness)
 
 
-def _apart(
-    interpreter: Interpreter, config: Config, files: list[Path], known: Sequence[Target]
-) -> Callable[[], _Part]:
+def _apart(interpreter: Interpreter, config: Config, files: list[Path], known: Sequence[Target]) -> Callable[[], _Part]:
     """What targets reach that are known at first, from a process of its own, or by an interpreter that has come as far.
 
     So it does not depend on whether there is a second processor.

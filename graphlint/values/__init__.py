@@ -106,6 +106,7 @@ class Tensor(Value):
 
     `dtype` is torch's name without its prefix, or just int or float; `sure` says how sure its place is.
     `fresh` was allocated in the region, `view_of_fresh` included; `literal` was built from values in the source.
+    Of a known number of dimensions, `ones` are those that are one long, as a step of decoding has one token.
     """
 
     place: Place = Place.ANYWHERE
@@ -115,6 +116,7 @@ class Tensor(Value):
     pinned: bool = False
     fresh: bool = False
     literal: bool = False
+    ones: tuple[int, ...] = ()
 
     @property
     def is_mask(self) -> bool:
@@ -314,6 +316,7 @@ def merge_tensors(left: Tensor, right: Tensor) -> Tensor:
         left.pinned and right.pinned,
         left.fresh or right.fresh,
         left.literal and right.literal,
+        tuple(one for one in left.ones if one in right.ones) if left.ndim == right.ndim else (),
     )
 
 

@@ -1,4 +1,4 @@
-"""Items of tensors: what is told of an index, and what rank is left behind it."""
+"""Items of tensors: what is told of an index, and which dimensions are left behind it."""
 
 from __future__ import annotations
 
@@ -53,6 +53,7 @@ def _rest(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> Value:
     """What is left of a tensor behind an index."""
     ndim = value.ndim
     fresh = value.fresh
+    ones = _ones_left(value, [item for _, item in items])
     for _, item in items:
         if isinstance(item, (Unknown, Sequence)):
             ndim = None
@@ -67,4 +68,21 @@ def _rest(value: Tensor, items: list[tuple[ir.Expr, Value]]) -> Value:
             rank = indices[0].ndim if len(indices) == 1 and len(items) == 1 else None
             ndim = None if ndim is None or rank is None or indices[0].is_mask else ndim - 1 + rank
             fresh = True
-    return Tensor(value.place, ndim, value.dtype, value.sure, value.pinned, fresh, value.literal)
+    ones = ones if ndim is not None else ()
+    return Tensor(value.place, ndim, value.dtype, value.sure, value.pinned, fresh, value.literal, ones)
+
+
+def _ones_left(value: Tensor, items: list[Value]) -> tuple[int, ...]:
+    """The dimensions of one element behind an index of slices, numbers and new dimensions."""
+    ones: list[int] = []
+    at = taken = 0
+    for item in items:
+        if item == _SLICE:
+            ones += [at] if taken in value.ones else []
+        elif item == NONE:
+            ones.append(at)
+        elif not is_number(item):
+            return ()
+        at += item in (_SLICE, NONE)
+        taken += item != NONE
+    return (*ones, *(one - taken + at for one in value.ones if one >= taken))

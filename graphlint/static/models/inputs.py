@@ -79,7 +79,7 @@ def on_device(value: Value) -> Value:
     placed: list[Value] = []
     for member in members(value):
         if isinstance(member, Tensor) and member.place is Place.ANYWHERE:
-            placed.append(Tensor(Place.DEVICE, member.ndim, member.dtype, member.sure))
+            placed.append(Tensor(Place.DEVICE, member.ndim, member.dtype, member.sure, ones=member.ones))
         else:
             placed.append(member)
     return union(placed)

@@ -12,6 +12,7 @@ from graphlint.finding import Confidence
 from graphlint.rulebook.lexicon import Factory, Lexicon
 from graphlint.rulebook.signatures import Operation
 from graphlint.static.domain.program import Bound, Instance, Method, Partial
+from graphlint.static.models import extents
 from graphlint.static.models.copies import copied
 from graphlint.values import (
     FALSE,
@@ -128,23 +129,7 @@ def with_dtype(value: Value, dtype: str) -> Value:
 
 
 def _with_rank(value: Value, ndim: int | None) -> Value:
-    return union(replace(m, ndim=ndim) if isinstance(m, Tensor) else m for m in members(value))
-
-
-def _literal_rank(value: Value | None) -> int | None:
-    """The rank of a tensor that is made of numbers, or of lists of them."""
-    match value:
-        case Sequence():
-            first = value.element if value.elements is None else value.elements[0] if value.elements else Const(0)
-            inner = _literal_rank(first)
-            return None if inner is None else inner + 1
-        case Host():
-            return 0 if value.kind in ("int", "float", "bool", "number") else None
-        case Tensor():
-            return value.ndim
-        case Const() if value != NONE:
-            return 0
-    return None
+    return union(replace(m, ndim=ndim, ones=()) if isinstance(m, Tensor) else m for m in members(value))
 
 
 def _literal_dtype(value: Value | None, lexicon: Lexicon) -> str | None:
@@ -166,14 +151,16 @@ def _literal_dtype(value: Value | None, lexicon: Lexicon) -> str | None:
 # Tensors made where the tensor arguments are
 
 
-def _computed(call: Application, ndim: int | None = None, dtype: str | None = None) -> Value:
+def _computed(
+    call: Application, ndim: int | None = None, dtype: str | None = None, ones: tuple[int, ...] = ()
+) -> Value:
     facts = call.facts
     first = facts.first_tensor()
     dtype = call.dtype or dtype
     fresh = call.in_region and not (call.is_view and first is not None and not first.fresh)
     literal = first is not None and first.literal
     return union(
-        Tensor(place, ndim, dtype, sure, False, fresh, literal and place is Place.HOST)
+        Tensor(place, ndim, dtype, sure, False, fresh, literal and place is Place.HOST, ones)
         for place, sure in places(facts.all_values())
     )
 
@@ -186,6 +173,15 @@ def _kept_dtype(call: Application) -> str | None:
 def _kept_rank(call: Application) -> int | None:
     first = call.facts.first_tensor()
     return first.ndim if first is not None else None
+
+
+def _embedded(call: Application) -> Value:
+    """One more dimension than there are of indices: a vector for each."""
+    indices = call.facts.value("indices") or call.facts.value("input")
+    given = [member for member in members(indices or UNKNOWN) if isinstance(member, Tensor)]
+    if len(given) != 1 or given[0].ndim is None:
+        return _computed(call)
+    return _computed(call, given[0].ndim + 1, ones=given[0].ones)
 
 
 def _tensor(call: Application) -> Value:
@@ -279,7 +275,7 @@ def _made(call: Application) -> Value:
     """`torch.zeros(..., device=...)`: without a device where a tensor argument is, else on the host."""
     facts, data, factory = call.facts, call.data, call.factory
     dtype = call.dtype or _factory_dtype(call)
-    rank = _factory_rank(call)
+    rank, ones = _factory_rank(call), extents.ones(call.facts.bound.get("size") or ())
     literal = data is not None and factory.data == "copied" and not any(True for _ in tensors_in(data))
     # A flag that is worked out stands for "where there is a GPU", and what captures has one.
     pinned = truth(facts.value("pin_memory") or FALSE) is not False
@@ -294,7 +290,7 @@ def _made(call: Application) -> Value:
     is_moved = call.is_compiled and data is None and not call.lexicon.host_state["draws"].match(call.operation.name)
     if is_moved or call.facts.makes_nothing:  # where it is moved next; of no elements none are copied, as measured
         where = [(p, Confidence.LOW if p is Place.HOST else sure) for p, sure in where]
-    return union(Tensor(place, rank, dtype, sure, pinned, call.in_region, literal) for place, sure in where)
+    return union(Tensor(place, rank, dtype, sure, pinned, call.in_region, literal, ones) for place, sure in where)
 
 
 def _read_on_device(call: Application) -> list[Value]:
@@ -314,20 +310,17 @@ def _factory_dtype(call: Application) -> str | None:
 
 def _factory_rank(call: Application) -> int | None:
     if call.factory.data is not None:
-        return _literal_rank(call.data)
-    if call.factory.rank is not None:
-        return call.factory.rank
+        return extents.literal_rank(call.data)
     sizes = call.facts.bound.get("size") or ()
-    if len(sizes) == 1 and isinstance(sizes[0], Sequence):
-        return None if sizes[0].elements is None else len(sizes[0].elements)
-    if len(sizes) == 1 and not isinstance(sizes[0], (Const, Host)):
-        return None
-    return len(sizes) or None
+    return extents.rank(sizes) if call.factory.rank is None else call.factory.rank
 
 
 def _shape(call: Application) -> Value:
     """All extents or strides of a tensor, or the one that is asked for."""
-    return Host("int") if call.facts.bound.get("dim") else _PLAIN["shape"]
+    asked, tensor = call.facts.value("dim"), call.facts.first_tensor()
+    if tensor is None or tensor.ndim is None or call.operation.name.rpartition(".")[2] != "size":
+        return _PLAIN["shape"] if asked is None else Host("int")
+    return extents.shape(tensor) if asked is None else extents.size(tensor, asked)
 
 
 def _like(call: Application) -> Value:
@@ -356,7 +349,8 @@ def _placed(call: Application, named: Place | None, dtype: str | None, always_fr
             place, sure = named, Confidence.MEDIUM if named is Place.ANYWHERE else Confidence.HIGH
         fresh = call.in_region if always_fresh or place is not member.place else member.fresh
         pinned = member.pinned and place is Place.HOST
-        moved.append(Tensor(place, member.ndim, dtype or member.dtype, sure, pinned, fresh, member.literal))
+        dtype_kept = dtype or member.dtype
+        moved.append(Tensor(place, member.ndim, dtype_kept, sure, pinned, fresh, member.literal, member.ones))
     return union(moved or [Tensor(named or Place.ANYWHERE, None, dtype, Confidence.MEDIUM, fresh=call.in_region)])
 
 
@@ -388,7 +382,7 @@ RESULTS: dict[str, Callable[[Application], Value]] = {
     **{kind: lambda call: _PLAIN[call.operation.returns] for kind in _PLAIN}, "shape": _shape,
     "tensor": _tensor, "elementwise": _elementwise, "promoted": _promoted, "bool-tensor": _bool_tensor, "where": _where,
     "loss": _loss, "copy": lambda call: copied(call.facts.first(), RESULTS["same-shape"](call)),
-    "same-shape": lambda call: _computed(call, _kept_rank(call), _kept_dtype(call)),
+    "same-shape": lambda call: _computed(call, _kept_rank(call), _kept_dtype(call)), "embedded": _embedded,
     "int-tensor": lambda call: _computed(call, _kept_rank(call), INTEGER),
     "indices": lambda call: _computed(call, None, INTEGER), "scalar-tensor": lambda call: _computed(call, 0),
     "reduction": _reduced(None), "bool-reduction": _reduced(BOOLEAN), "int-reduction": _reduced(INTEGER),

@@ -18,7 +18,7 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Instance, Method
 from graphlint.static.facts import writes
 from graphlint.static.index.imports import Settings
-from graphlint.static.models import indexing, results
+from graphlint.static.models import extents, indexing, results
 from graphlint.static.models.capture import Capture
 from graphlint.static.models.presets import as_compiled, left_out
 from graphlint.static.syntax import ir
@@ -263,12 +263,12 @@ class Tensors:
         match operation.returns:
             case "device":
                 return DeviceName(value.place)
-            case "shape" if value.ndim is not None:
-                return Sequence("tuple", (Host("int"),) * value.ndim)
+            case "shape":
+                return extents.shape(value)
             case "dtype" if value.dtype is not None:
                 return External(spelled(value.dtype))
             case "same-shape":
-                return value
+                return replace(value, ones=())
             case "tensor":
                 return union((NONE, value))
         return results.plain(operation.returns)
@@ -281,7 +281,8 @@ class Tensors:
     def row(tensor: Tensor) -> Tensor:
         """What iterating over a tensor gives."""
         ndim = tensor.ndim - 1 if tensor.ndim else None
-        return Tensor(tensor.place, ndim, tensor.dtype, tensor.sure, tensor.pinned, tensor.fresh)
+        ones = tuple(one - 1 for one in tensor.ones if one)
+        return Tensor(tensor.place, ndim, tensor.dtype, tensor.sure, tensor.pinned, tensor.fresh, ones=ones)
 
     # Operators
 
