@@ -21,8 +21,9 @@ CONFIDENCES = tuple(str(confidence) for confidence in Confidence)
 RETURNS = frozenset({
     "tensor", "elementwise", "promoted", "same-shape", "embedded", "copy", "bool-tensor", "int-tensor", "indices",
     "scalar-tensor", "reduction", "bool-reduction", "int-reduction", "extremum", "where", "unique", "loss", "factory",
-    "like", "moved", "self", "host-tensor", "device-tensor", "host-array", "tensors", "pair", "triple", "quad", "int", "float", "bool",
-    "number", "str", "list", "groups", "states", "shape", "device", "dtype", "none", "object", "instance",
+    "like", "moved", "self", "host-tensor", "device-tensor", "host-array", "tensors", "pair", "triple", "quad", "int",
+    "float", "bool", "number", "str", "list", "groups", "states", "shape", "device", "dtype", "none", "object",
+    "instance",
 })  # fmt: skip
 TYPES = ("number", "int", "size")
 
