@@ -279,7 +279,7 @@ def _union(values: tuple[Value, ...]) -> Value:
         for member in members(value):
             if isinstance(member, Tensor):
                 known = tensors.get(member.place)
-                tensors[member.place] = member if known is None else merge_tensors(known, member)
+                tensors[member.place] = member if known is None else _merge_tensors(known, member)
             elif isinstance(member, (Sequence, Mapping, Const)):
                 kinds.setdefault(type(member), {}).setdefault(member)
             else:
@@ -305,9 +305,7 @@ def join(left: Value, right: Value) -> Value:
     return left if left is right or left == right else union((left, right))
 
 
-def merge_tensors(left: Tensor, right: Tensor) -> Tensor:
-    if left == right:
-        return left
+def _merge_tensors(left: Tensor, right: Tensor) -> Tensor:
     return Tensor(
         left.place,
         left.ndim if left.ndim == right.ndim else None,
