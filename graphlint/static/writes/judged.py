@@ -30,14 +30,14 @@ from graphlint.static.writes.passing import PassingGraphs
 from graphlint.static.writes.reaching import Reaching
 from graphlint.static.writes.schedules import Schedules
 from graphlint.static.writes.sizes import too_small
-from graphlint.static.writes.stores import Store, Written
+from graphlint.static.writes.stores import MUTATORS, Store, Written
 from graphlint.static.writes.timing import Timing, When
 from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.uses import CALLED, Use, ends_wait
 from graphlint.static.writes.writers import Writers
 
 _DROPPING = ("clear", "pop", "popitem")
-_BY_VALUE = ("operand", "argument", "index", "item")  # of tensors on the host, another rule speaks
+_BY_VALUE = ("operand", "argument", "handed", "index", "item")  # of tensors on the host, another rule speaks
 _KINDS = (
     "bound",
     "index",
@@ -47,6 +47,7 @@ _KINDS = (
     "branch",
     "argument",
     "item",
+    "handed",
     CALLED,
 )  # the one that says most comes first
 
@@ -234,6 +235,8 @@ class Judged:
     def _kind(self, read: Read, late: list[Written]) -> str:
         """What is written: a number, one of some flags, or something else."""
         kinds = {self._kind_of(written) for written in late}
+        if read.is_length and any(written.store.form in MUTATORS for written in late):
+            return "number"
         if kinds == {"flag"}:
             return "flag"
         if "number" in kinds or read.is_number:
