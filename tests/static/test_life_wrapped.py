@@ -94,3 +94,48 @@ def test_a_context_manager_that_enters_another_one_captures(tmp_path: Path, fill
     mark = "  # expect: GL512" if filled == "pass" else ""
     analysis = analyse(tmp_path, MANAGED.format(filled=filled, mark=mark))
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL512"]
+
+
+SHARED = """
+import torch
+
+class Buffers:
+    {first}
+
+    @classmethod
+    def fill(cls, x):
+        {filled}
+
+class Runner(Buffers):
+    def __init__(self, net):
+        {made}
+        self.net = net
+        net({read}); torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = net({read})
+
+    def run(self, x):
+        Buffers.fill(x)
+        self.graph.replay()
+        return self.y.clone()
+"""
+ZEROS = 'torch.zeros(2, 8, device="cuda")'
+
+
+@pytest.mark.parametrize(
+    ("first", "made", "read"),
+    [
+        ("x = None", f"Buffers.x = {ZEROS}", "Buffers.x"),
+        ("x = None", f"Buffers.x = {ZEROS}", "self.x"),
+        ("kept = {}", f"Buffers.kept['x'] = {ZEROS}", "self.kept['x']"),
+    ],
+    ids=["of the class", "by an object", "in a table"],
+)
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_what_a_class_holds_is_one_for_all(tmp_path: Path, first: str, made: str, read: str, is_copied: bool) -> None:
+    """A tensor that takes the place of another one there is not what the graph reads."""
+    place = read.replace("self", "cls").replace("Buffers", "cls")
+    filled = f"{place}.copy_(x)" if is_copied else f"{place} = x  # expect: GL508"
+    analysis = analyse(tmp_path, SHARED.format(first=first, made=made, read=read, filled=filled))
+    assert analysis.expected == [one for one in analysis.shown if one[2] in ("GL507", "GL508", "GL512")]

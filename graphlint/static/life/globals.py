@@ -1,21 +1,71 @@
-"""The globals of a rehearsed run: what statements at the top level assign, and what other files import of that."""
+"""The globals of a rehearsed run: what statements at the top level and in classes assign, and what files import."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 
 from graphlint.static.domain.program import Function, ModuleValue, function_of
-from graphlint.static.index.module import Module
+from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.access import Access
-from graphlint.static.life.objects import Closure, Frame, Object, Thing
+from graphlint.static.life.objects import ClassRef, Closure, Frame, Instance, Object, Place, Thing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in
 
 
 class Globals(Access):
-    """Knows the variables of files."""
+    """Knows the variables of files, and of classes."""
+
+    def attribute(self, owner: Object, name: str, frame: Frame, node: ir.Node) -> Object:
+        """An attribute of a value; what a class holds is held for all of its objects."""
+        cls = owner.definition if isinstance(owner, ClassRef) else None
+        if isinstance(owner, Instance) and name not in owner.attributes:
+            cls = owner.cls
+        holder = self._holding(cls, name) if cls is not None else None
+        if holder is None:
+            return super().attribute(owner, name, frame, node)
+        return self.passed(holder, name, holder.attributes[name])
+
+    def _holding(self, cls: ClassDefinition, name: str) -> Instance | None:
+        """What stands for the class, of those that one derives from, that was seen to hold a variable."""
+        for one in self.interpreter.classes.order(cls):
+            if not isinstance(one, ClassDefinition):
+                continue
+            if name in one.assignments:
+                self._assign_in_class(one, name)
+            held = self.modules.get(one.module, {}).get(_key(one))
+            if isinstance(held, Instance) and name in held.attributes:
+                return held
+            if name in one.methods or name in one.assignments:
+                return None
+        return None
+
+    def _assign_in_class(self, cls: ClassDefinition, name: str) -> None:
+        """Let a class have a container that stands in its body, unless something else was put there before."""
+        for segment in cls.assignments[name]:
+            if (cls.module, segment) in self.assigned:
+                continue
+            self.assigned.add((cls.module, segment))
+            for statement in cls.module.lowered(segment):
+                if isinstance(statement, ir.Assign) and isinstance(statement.value, (ir.Display, ir.DictDisplay)):
+                    function = Function(MODULE_CODE, cls.module, "<module>", segment.first)
+                    env = self.modules.setdefault(cls.module, {})
+                    value = self.eval(statement.value, Frame(function, env=env))
+                    self._object_of(cls).attributes.setdefault(name, value)
+
+    def _object_of(self, cls: ClassDefinition) -> Instance:
+        """What stands for a class, and holds its variables."""
+        known = self.modules.setdefault(cls.module, {}).setdefault(_key(cls), Instance(cls=cls))
+        assert isinstance(known, Instance)
+        return known
+
+    def set_in_class(self, cls: ClassDefinition, name: str, value: Object, place: Place) -> None:
+        """`Class.name = value`."""
+        held = self._object_of(cls)
+        before = held.attributes.get(name)
+        held.attributes[name] = value
+        self.ledger.bound(held, name, before, value, place)
 
     def assign_global(self, module: Module, name: str) -> None:
         """Run the statements at the top level of a file that assign a name, where nothing has run them yet.
@@ -87,3 +137,8 @@ class Globals(Access):
                     self.assign_global(source.module, member)
                 if member in known:
                     self.modules.setdefault(module, {})[name] = known[member]
+
+
+def _key(cls: ClassDefinition) -> str:
+    """The name of what stands for a class among the globals of its file, which no variable has."""
+    return f"class {cls.qualname}"
