@@ -39,6 +39,7 @@ search = Search()
 for number in range(4):
     search.step(torch.randn(4, 16, device="cuda"), number % 2)
 """
+TWICE = "return self.scores * 2"
 LENGTH = "return self.scores / (1 + len(self.finished))"
 
 
@@ -52,13 +53,27 @@ LENGTH = "return self.scores / (1 + len(self.finished))"
         (LENGTH, "self.beams.finished[0] = done", False),
         (LENGTH, "pass", False),
         ("return self.scores / 2", "self.beams.finished.append(done)", False),
+        (
+            f"while len(self.finished) > 9:\n            break\n        {TWICE}",
+            "self.beams.finished.append(done)",
+            False,
+        ),
     ],
-    ids=["grown", "cleared", "of a slice", "of a table", "an item is another one", "not written", "not asked for"],
+    ids=[
+        "grown",
+        "cleared",
+        "of a slice",
+        "of a table",
+        "an item is another one",
+        "not written",
+        "not asked for",
+        "of a loop",
+    ],
 )
 def test_the_length_of_what_grows_behind_a_capture_is_frozen(
     tmp_path: Path, read: str, written: str, is_told: bool
 ) -> None:
-    """An item that is replaced changes no length."""
+    """An item that is replaced changes no length, and what is worked off in a loop may be empty each time."""
     analysis = analyse(tmp_path, SEARCH.format(read=read, written=written))
     assert [code for *_, code in analysis.shown] == ["GL402"] * is_told
 

@@ -209,13 +209,15 @@ class Judged:
         surest = late[0][1]
         places = [place_of(written) for written, when in late if when is surest]
         by_region = _by_region(late, self.traces)
+        is_length = read.is_length and not by_region and not read.is_foreign and use.kind not in ("branch", "loop")
+        has_grown = is_length and any(written.store.form in MUTATORS for written, _ in late)
         return HostStateRead(
             use=use.kind,
             written=tuple(dict.fromkeys(places)),
             is_surely_late=surest is When.SURELY,
             is_called=surest is not When.UNCALLED,
             by_region=by_region,
-            kind=self._kind(read, [written for written, _ in late]),
+            kind="number" if has_grown else self._kind(read, [written for written, _ in late]),
             is_handed=read.is_foreign,
             counts=any(_counts_on(written.store) for written, _ in late),
             is_given=all(isinstance(written.store.value, (ast.Name, ast.Constant)) for written, _ in late),
@@ -235,8 +237,6 @@ class Judged:
     def _kind(self, read: Read, late: list[Written]) -> str:
         """What is written: a number, one of some flags, or something else."""
         kinds = {self._kind_of(written) for written in late}
-        if read.is_length and any(written.store.form in MUTATORS for written in late):
-            return "number"
         if kinds == {"flag"}:
             return "flag"
         if "number" in kinds or read.is_number:
