@@ -26,6 +26,7 @@ _DECIDES = {
     "branch": "decides a branch",
     "operand": "is an operand",
     "argument": "is an argument",
+    "handed": "is an argument",
     "item": "picks an item",
 }
 _MAX_PLACES = 3
@@ -119,7 +120,7 @@ def _confidence(event: HostStateRead) -> Confidence:
     if event.kind == "other" or (event.kind == "flag" and picks):
         return Confidence.MEDIUM if picks and event.is_surely_late else Confidence.LOW
     if event.is_surely_late:
-        return Confidence.MEDIUM if event.settles else Confidence.HIGH
+        return Confidence.MEDIUM if event.settles or event.use == "handed" else Confidence.HIGH
     if event.is_handed or event.is_given or not (event.is_called or event.counts):
         return Confidence.LOW
     is_likely = event.kind == "number" and (event.counts or event.use not in ("branch", "loop", "item"))

@@ -23,11 +23,11 @@ class HostStateRead(Event):
     """The region reads a plain value of the host, and something writes it between a capture and its replays.
 
     `use` is what the value decides: the `bound` of a slice, an `index`, the `count` of the rounds of a loop, the
-    condition of a `loop` or a `branch`, an `operand` of an elementwise operation, or another `argument`. `written` are
-    the places, as `decode.py:31`. `is_surely_late` tells a write that the program makes after a capture from one that
-    whoever uses it may make; without `is_called`, nothing that is known runs it. `by_region` is one that the region
-    makes itself, each time that it runs. `kind` is `number`, `flag` where it is only ever a choice, or `other`;
-    `counts` says that it is made out of what it was.
+    condition of a `loop` or a `branch`, an `operand` of an elementwise operation, or another `argument`; or it is
+    `handed` to a call that nobody knows. `written` are the places, as `decode.py:31`. `is_surely_late` tells a write
+    that the program makes after a capture from one that whoever uses it may make; without `is_called`, nothing that is
+    known runs it. `by_region` is one that the region makes itself, each time that it runs. `kind` is `number`, `flag`
+    where it is only ever a choice, or `other`; `counts` says that it is made out of what it was.
     It `is_handed` where it is state of an object that the function was handed, or that its own holds: that may be
     another one in each run, or one that is shared and set up somewhere else. It `is_given` where all writes only keep
     what a method is given, or a constant. `settles` tells a branch that asks whether a count has come to some number,

@@ -181,7 +181,10 @@ class EagerBeside(Event):
 
 @dataclass(frozen=True, slots=True)
 class PinnedTouched(Event):
-    """The host has `read` or `written` pinned memory that a replay uses which it has not waited for."""
+    """The host has `read` or `written` pinned memory that a replay uses which it has not waited for.
+
+    Or it has read what it `fetched` of an output, by a copy that it has not waited for either.
+    """
 
     how: str
     is_known: bool

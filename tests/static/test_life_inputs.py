@@ -874,3 +874,45 @@ with torch.no_grad():
 @pytest.mark.parametrize("second", ["torch.nn.Tanh()", "Piece()"])
 def test_what_one_graph_hands_to_the_next_lives_in_its_pool_and_may_warm_that_up(tmp_path: Path, second: str) -> None:
     assert not analyse(tmp_path, PIECES.format(second=second)).shown
+
+
+GROWING = """
+import torch
+
+class Cache:
+    def __init__(self, n):
+        self.mask = torch.full((n,), float("-inf"), device="cuda")
+        self.seen = 0
+
+    def advance(self):
+        self.seen {step}
+        self.mask[: self.seen + 1] = 0{mark}
+
+class Engine:
+    def __init__(self):
+        self.cache = Cache(64)
+        self.q = torch.zeros(1, 64, device="cuda")
+        (self.q + self.cache.mask).sum(); torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = (self.q + self.cache.mask).sum()
+
+    def step(self, q, n: int):
+        self.q.copy_(q)
+        self.cache.advance({given})
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "given", "is_told"),
+    [("+= 1", "", False), ("= n", "n", True), ("= 8 - self.seen", "", True)],
+    ids=["one more each time", "what a request says", "less at times"],
+)
+def test_behind_what_only_grows_lies_nothing_of_before(tmp_path: Path, step: str, given: str, is_told: bool) -> None:
+    """A mask that lets one more through each time has never let more through."""
+    mark = "  # expect: GL511" if is_told else ""
+    program = GROWING.format(step=step, given=given, mark=mark).replace("advance(self)", "advance(self, n=0)")
+    analysis = analyse(tmp_path, program)
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL511"]

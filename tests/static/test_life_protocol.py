@@ -344,3 +344,87 @@ def test_who_waits_for_the_stream_of_a_capture_does_not_wait_for_a_replay_on_ano
     mark = "  # expect: GL602" if is_told else ""
     analysis = analyse(tmp_path, AWAITED.format(stream=stream, current=current, between=between, mark=mark))
     assert [one for one in analysis.shown if one[2] == "GL602"] == list(analysis.expected)
+
+
+FITTED = """
+import torch
+
+class Fit:
+    def __init__(self, net):
+        self.net = net
+        self.x = torch.zeros(4, 8, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+
+    def capture(self):
+        with torch.cuda.graph(self.graph):
+            self.y = self.net(self.x)
+
+    def fit(self, loader):
+        self.net(self.x); torch.cuda.synchronize()
+        self.capture()
+        for x in loader:
+            self.x.copy_(x)
+            self.graph.replay()
+"""
+AGAIN = FITTED.replace("self.graph):", "self.graph):  # expect: GL606")
+
+
+@pytest.mark.parametrize(
+    ("program", "uses"),
+    [
+        (FITTED, ""),
+        (FITTED, "Fit(net()).fit(data())"),
+        (AGAIN, "fit = Fit(net())\nfor _ in range(2):\n    fit.fit(data())"),
+        (AGAIN.replace("        for x in", "        self.capture()\n        for x in"), ""),
+    ],
+    ids=["by whom nobody knows", "once", "twice", "twice in a call"],
+)
+def test_who_captures_once_may_keep_to_one_graph(tmp_path: Path, program: str, uses: str) -> None:
+    """Whoever calls again what captures hears of it at once, and most never do."""
+    analysis = analyse(tmp_path, f"{program}\n{uses}\n")
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL606"]
+
+
+SWALLOWED = """
+import torch
+
+class Safe:
+    def __init__(self, fn, x):
+        self.graph = torch.cuda.CUDAGraph()
+        stream = torch.cuda.Stream()
+        stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(stream):
+            fn(x)
+            try:
+                self.graph.capture_begin(){mark}
+                self.y = fn(x)
+                {end}
+                self.works = True
+            except RuntimeError:
+                {handled}
+            {behind}
+        torch.cuda.current_stream().wait_stream(stream)
+"""
+END = "self.graph.capture_end()"
+
+
+@pytest.mark.parametrize(
+    ("end", "handled", "behind", "is_told"),
+    [
+        (END, "self.works = False", "pass", True),
+        (END, "log.warning('no graph')", "pass", True),
+        (END, f"{END}; self.works = False", "pass", False),
+        (END, "self.works = False", f"finally:\n                {END}", False),
+        (END, "self.works = False; raise", "pass", False),
+        (END, "self.give_up()", "pass", False),
+        ("pass", "self.works = False", END, False),
+    ],
+    ids=["passed over", "logged", "ended there", "ended at last", "raised again", "by another method", "ended behind"],
+)
+def test_who_passes_over_an_exception_has_to_end_the_capture(
+    tmp_path: Path, end: str, handled: str, behind: str, is_told: bool
+) -> None:
+    """A handler that goes on leaves the stream in a capture, and all that follows is captured."""
+    mark = "  # expect: GL606" if is_told else ""
+    analysis = analyse(tmp_path, SWALLOWED.format(mark=mark, end=end, handled=handled, behind=behind))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL606"]

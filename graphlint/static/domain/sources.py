@@ -64,7 +64,8 @@ class Read(Source):
     """State is read in a region, and is a number or a tensor of the host, or may be anything.
 
     Where it `is_through`, the state is an object, and what is read is an attribute of it. It `is_foreign` where it is
-    one of an object that the function was handed, which may be another one in each run.
+    one of an object that the function was handed, which may be another one in each run. What `is_length` asks how many
+    elements there are.
     """
 
     state: State
@@ -73,6 +74,7 @@ class Read(Source):
     is_tensor: bool = False
     is_through: bool = False
     is_foreign: bool = False
+    is_length: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -186,7 +186,7 @@ class Calls:
             self.interpreter.used(CALLED, node.func, UNKNOWN, frame)
             if arguments is None or any(device_tensor(value) is not None for value in arguments.all_values()):
                 for argument in node.arguments:
-                    self.interpreter.used("argument", argument.value, TRUE, frame)
+                    self.interpreter.used("handed", argument.value, TRUE, frame)
             dotted = node.func.value if isinstance(node.func, ir.Attribute) else None
             around = dict(frame.function.closure) | frame.env
             owner = around.get(dotted.id, UNKNOWN) if isinstance(dotted, ir.Name) else UNKNOWN

@@ -176,7 +176,9 @@ class Access(Truth):
                 return self.passed(owner, name, value)
             case Made() if isinstance(owner.state.get("wrapped"), (Instance, Made)) and name not in owner.attributes:
                 return self.attribute(owner.state["wrapped"], name, frame, node)
-            case Made() if self.interpreter.entries.opens_context(owner.cls) and name not in owner.attributes:
+            case Made(cls=cls) if self.interpreter.entries.opens_context(cls) and not (
+                name in owner.attributes or name.startswith("__")
+            ):
                 return owner.attributes.setdefault(name, Thing(source=(owner,)))  # the graph of what captured
             case Made() | Container() if name not in owner.attributes:
                 return MethodOf(owner, name)

@@ -130,6 +130,14 @@ class Builtins(Reflection):
             return shape if axis is None else sizes[axis]
         return len(sizes) if name == "dim" else math.prod(sizes)
 
+    def call_outside(self, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
+        """A call by qualified name; of an array, memory of a tensor may be written."""
+        first = given.get(0)
+        if name in self.interpreter.lexicon.life["filling"] and isinstance(first, Thing):
+            self.ledger.wrote(first, given.all()[1:], frame.place(node))
+            return None
+        return super().call_outside(name, given, node, frame)
+
     # Python's own
 
     def call_builtin(self, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:

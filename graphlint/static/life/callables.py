@@ -9,12 +9,14 @@ from dataclasses import dataclass, field
 
 from graphlint.finding import Region
 from graphlint.rule import ActivationsOverwritten, GraphedMisuse, ModeSwitched
-from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.ledger import tensors_in
+from graphlint.static.life.lent import Lent, Output
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
     Closure,
     Container,
+    Frame,
     Instance,
     Made,
     Object,
@@ -49,14 +51,13 @@ class Graphed:
 
 
 @dataclass
-class Callables(Listener):
+class Callables(Lent):
     """Follows one run; `makers` are the names of what graphs callables."""
 
-    tell: Tell
     makers: frozenset[str]
     silence: Silence
     graphed: dict[Thing, Graphed] = field(default_factory=dict)
-    outputs: dict[Thing, tuple[Graphed, int]] = field(default_factory=dict)  # with the number of the call
+    trained_by: dict[Thing, tuple[Graphed, int]] = field(default_factory=dict)  # with the number of the call
     training: dict[Thing, bool] = field(default_factory=dict)
     hooked: set[Thing] = field(default_factory=set)
     wanting: set[Thing] = field(default_factory=set)  # tensors that were asked to require a gradient
@@ -182,15 +183,29 @@ class Callables(Listener):
         if isinstance(place.node, ir.Call) and any(one.keyword for one in place.node.arguments):
             self.tell(GraphedMisuse("keyword"), place, known.region)
         known.calls.append(place)
+        # What it computes from the same again is the same.
+        self.over(lambda output: output.by is known and not _are_same(output.given, given))
+        made = Output(known.region, place, True, known, given)
+        self.outputs |= dict.fromkeys([one.root for one in tensors_of(result)], made)
         if self.silence.managers:
             return
         known.waiting.add(len(known.calls))
         for one in tensors_of(result):
-            self.outputs[one] = known, len(known.calls)
+            self.trained_by[one] = known, len(known.calls)
         for sample, real in zip(known.samples, given, strict=False):
             is_other = isinstance(sample, Tensor) and isinstance(real, Tensor)
             if is_other and has_gradient(real, self.wanting) and not has_gradient(sample, self.wanting):
                 self.tell(GraphedMisuse("sample gradient"), known.region.place, known.region)
+
+    def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
+        """An output that is put somewhere is told of there, once its values are asked for."""
+        output = self.outputs.get(value.root) if isinstance(value, Thing) else None
+        if output is not None and isinstance(value, Thing):
+            self.outputs[value.root] = output._replace(place=place)
+
+    def returned(self, value: Object, place: Place, frame: Frame) -> None:
+        for thing in tensors_in(value) if frame.is_entry else ():
+            self.read(thing, place, is_sure=True)
 
     # Backward
 
@@ -208,8 +223,8 @@ class Callables(Listener):
     def _backward(self, loss: Thing, place: Place) -> None:
         numbers: dict[Graphed, set[int]] = {}
         for one in history(loss):
-            if one in self.outputs:
-                known, number = self.outputs[one]
+            if one in self.trained_by:
+                known, number = self.trained_by[one]
                 numbers.setdefault(known, set()).add(number)
         for known, called in numbers.items():
             first = min(called)
@@ -224,6 +239,7 @@ class Callables(Listener):
                     self.tell(GraphedMisuse("summed"), place, known.region)
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
+        super().rebound(owner, name, before, value, place)
         if name == "grad":
             for known in self.graphed.values():
                 known.summed = 0 if known.has_parameters and value is None else None
@@ -235,9 +251,13 @@ class Callables(Listener):
                     known.exchanged = known.exchanged or place
 
     def _differentiated(self, value: Object, place: Place) -> None:
-        known = next((self.outputs[one][0] for one in history(value) if one in self.outputs), None)
+        known = next((self.trained_by[one][0] for one in history(value) if one in self.trained_by), None)
         if known is not None:
             self.tell(GraphedMisuse("differentiated"), place, known.region)
+
+
+def _are_same(one: tuple[Object, ...], other: tuple[Object, ...]) -> bool:
+    return len(one) == len(other) and all(mine is its for mine, its in zip(one, other, strict=True))
 
 
 def _is_trained(part: Object) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from graphlint.finding import Region
@@ -122,7 +123,9 @@ class Captures(Operations):
                 inside(manager)
 
     def call_made_method(self, owner: Made, name: str, given: Arguments, node: ir.Node, frame: Frame) -> Object:
-        """A method of an object of a class outside of the project; a stack of managers enters one."""
+        """A method of an object of a class outside of the project; a stack of managers enters one, or the program."""
+        if name in ("__enter__", "__exit__") and self.interpreter.entries.opens_context(owner.cls):
+            return self._by_hand(owner, name, frame.place(node), frame)
         manager, stack = given.get(0), owner.state.get("entered")
         if name != "enter_context" or not isinstance(stack, ExitStack) or not isinstance(manager, Made):
             return super().call_made_method(owner, name, given, node, frame)
@@ -134,12 +137,29 @@ class Captures(Operations):
             stack.callback(self.ledger.end)
         return manager
 
+    def _by_hand(self, manager: Made, name: str, place: Place, frame: Frame) -> Object:
+        """A context manager that captures is entered or left by a call."""
+        if name == "__exit__":
+            if self.ledger.capture is not None and self.ledger.capture.manager is manager:
+                self.ledger.end()
+            return None
+        entry = self.interpreter.entries.find(manager.cls)
+        assert entry is not None
+        graph = manager.given.get(0, manager.given.get("cuda_graph"))
+        self.begin(graph if isinstance(graph, Thing) else manager, entry.kind, place, frame, manager)
+        return manager
+
     def _within_instance(
         self, manager: Instance, node: ir.Expr, frame: Frame, inside: Callable[[Object], None]
     ) -> None:
         enter = self.of_class(manager.cls, "__enter__", manager, frame)
         leave = self.of_class(manager.cls, "__exit__", manager, frame)
+        depth = len(self.ledger.open)
         value = self.call(enter, Arguments(), node, frame) if isinstance(enter, Closure) else manager
+        for capture in self.ledger.open[depth:]:  # of which this is the body
+            capture.owner, capture.place = frame, frame.place(node)
+            capture.region = replace(capture.region, path=capture.place.path, line=capture.place.line)
+            frame.before = dict(frame.env)
         try:
             inside(value)
         finally:

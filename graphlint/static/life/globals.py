@@ -1,18 +1,71 @@
-"""The globals of a rehearsed run: what statements at the top level assign, and what other files import of that."""
+"""The globals of a rehearsed run: what statements at the top level and in classes assign, and what files import."""
 
 from __future__ import annotations
 
-from graphlint.static.domain.program import Function, ModuleValue
-from graphlint.static.index.module import Module
+from abc import abstractmethod
+
+from graphlint.static.domain.program import Function, ModuleValue, function_of
+from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.access import Access
-from graphlint.static.life.objects import Frame, Object, Thing
+from graphlint.static.life.objects import ClassRef, Closure, Frame, Instance, Object, Place, Thing
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import calls_in
 
 
 class Globals(Access):
-    """Knows the variables of files."""
+    """Knows the variables of files, and of classes."""
+
+    def attribute(self, owner: Object, name: str, frame: Frame, node: ir.Node) -> Object:
+        """An attribute of a value; what a class holds is held for all of its objects."""
+        cls = owner.definition if isinstance(owner, ClassRef) else None
+        if isinstance(owner, Instance) and name not in owner.attributes:
+            cls = owner.cls
+        holder = self._holding(cls, name) if cls is not None else None
+        if holder is None:
+            return super().attribute(owner, name, frame, node)
+        return self.passed(holder, name, holder.attributes[name])
+
+    def _holding(self, cls: ClassDefinition, name: str) -> Instance | None:
+        """What stands for the class, of those that one derives from, that was seen to hold a variable."""
+        for one in self.interpreter.classes.order(cls):
+            if not isinstance(one, ClassDefinition):
+                continue
+            if name in one.assignments:
+                self._assign_in_class(one, name)
+            held = self.modules.get(one.module, {}).get(_key(one))
+            if isinstance(held, Instance) and name in held.attributes:
+                return held
+            if name in one.methods or name in one.assignments:
+                return None
+        return None
+
+    def _assign_in_class(self, cls: ClassDefinition, name: str) -> None:
+        """Let a class have a container that stands in its body, unless something else was put there before."""
+        for segment in cls.assignments[name]:
+            if (cls.module, segment) in self.assigned:
+                continue
+            self.assigned.add((cls.module, segment))
+            for statement in cls.module.lowered(segment):
+                if isinstance(statement, ir.Assign) and isinstance(statement.value, (ir.Display, ir.DictDisplay)):
+                    function = Function(MODULE_CODE, cls.module, "<module>", segment.first)
+                    env = self.modules.setdefault(cls.module, {})
+                    value = self.eval(statement.value, Frame(function, env=env))
+                    self._object_of(cls).attributes.setdefault(name, value)
+
+    def _object_of(self, cls: ClassDefinition) -> Instance:
+        """What stands for a class, and holds its variables."""
+        known = self.modules.setdefault(cls.module, {}).setdefault(_key(cls), Instance(cls=cls))
+        assert isinstance(known, Instance)
+        return known
+
+    def set_in_class(self, cls: ClassDefinition, name: str, value: Object, place: Place) -> None:
+        """`Class.name = value`."""
+        held = self._object_of(cls)
+        before = held.attributes.get(name)
+        held.attributes[name] = value
+        self.ledger.bound(held, name, before, value, place)
 
     def assign_global(self, module: Module, name: str) -> None:
         """Run the statements at the top level of a file that assign a name, where nothing has run them yet.
@@ -36,6 +89,35 @@ class Globals(Access):
         if name not in env:
             self._import_global(module, name)
 
+    @abstractmethod
+    def decorated(self, closure: Closure, decorators: tuple[ir.Expr, ...], frame: Frame) -> Object: ...
+
+    def global_of(self, module: Module, name: str) -> Object:
+        """What a global of a module holds; a function that its decorator captures is what that has made of it."""
+        known = self.modules.setdefault(module, {})
+        is_new = name not in known
+        value = super().global_of(module, name)
+        defined = module.index.functions.get(name, ()) if is_new and isinstance(value, Closure) else ()
+        function = function_of(defined[-1]) if defined else None
+        if function is not None and any(self._captures(one, module) for one in function.code.decorators):
+            under_way, self.ledger.open = self.ledger.open, []  # it was made before any capture
+            try:
+                frame = Frame(Function(MODULE_CODE, module, "<module>", function.first_line), env=known)
+                known[name] = self.decorated(Closure(function), function.code.decorators, frame)
+            finally:
+                self.ledger.open = under_way
+        return known[name]
+
+    def _captures(self, decorator: ir.Expr, module: Module) -> bool:
+        """Whether a decorator is a function of the project whose body, or what it returns, opens a region."""
+        node = decorator.func if isinstance(decorator, ir.Call) else decorator
+        function = self.interpreter.names.static_value(node, module)
+        names = self.interpreter.names
+        return isinstance(function, Function) and any(
+            self.interpreter.entries.find(names.qualified_name(call.func, function.module)) is not None
+            for call in calls_in(function.code)
+        )
+
     def imported(self, node: ir.Import, frame: Frame) -> Object:
         """What an import gives; of a variable of another file, what that holds."""
         value = super().imported(node, frame)
@@ -55,3 +137,8 @@ class Globals(Access):
                     self.assign_global(source.module, member)
                 if member in known:
                     self.modules.setdefault(module, {})[name] = known[member]
+
+
+def _key(cls: ClassDefinition) -> str:
+    """The name of what stands for a class among the globals of its file, which no variable has."""
+    return f"class {cls.qualname}"

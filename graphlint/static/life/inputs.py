@@ -32,7 +32,7 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.record import Call, Write
 from graphlint.static.life.takers import may_be_kept
-from graphlint.static.life.tensors import End, end_of, is_start
+from graphlint.static.life.tensors import End, end_of, is_start, only_grows
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, stands_before, walk
 
@@ -195,7 +195,8 @@ class Inputs(Listener):
             if self._is_unfilled(root) and root.made is not None and not capture.replays and not filled:
                 event = PartialFill(bound, False, False, is_unfilled=True, is_by_row=not _is_inner(write))
                 self.partial.append((capture, root.made, event))
-            if capture.replays:
+            earlier = [one for one in self.ledger.writes[root] if not _is_reset(one)]
+            if capture.replays and not only_grows(earlier, number):
                 inner, is_left = _is_inner(write), leaves_rest(write, cuts[0][1])
                 others_reset = inner and any(_is_reset(w) for other in since.values() for w in other)
                 told = any(value is number for value in values) and number is not None

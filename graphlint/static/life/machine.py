@@ -313,6 +313,8 @@ class Machine(Calls):
             before = owner.attributes.get(name)
             owner.attributes[name] = value
             self.ledger.bound(owner, name, before, value, place)
+        elif isinstance(owner, ClassRef):
+            self.set_in_class(owner.definition, name, value, place)
         elif isinstance(owner, Outside):
             self.ledger.configured(f"{owner.name}.{name}", value, place)
 

@@ -142,10 +142,10 @@ class Operations(Expressions):
         if returns == "object":
             return self.made(name, given, place)
         made = Tensor(place, self.ledger.capture, source=tuple(v for v in values if isinstance(v, Thing)), factory=name)
+        made.pinned = returns in ("factory", "like") and given.keywords.get("pin_memory") is True
         if returns == "factory":
             made.place = self._device(given.keywords.get("device"), place)
             made.sizes = sizes_asked(self.interpreter.catalogue.find(name), given)
-            made.pinned = given.keywords.get("pin_memory") is True
             made.is_leaf = given.keywords.get("requires_grad") is True
         return made
 

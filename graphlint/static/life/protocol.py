@@ -37,7 +37,7 @@ class Protocol(Listener):
             self.nested.add(self.ledger.open[0])
             self.tell(CaptureMisused("nested"), capture.place, capture)
         elif self._holds_capture(capture.graph) and capture.graph is not capture.manager:
-            self.tell(CaptureMisused("again"), capture.place, capture)
+            self.tell(CaptureMisused("again", self._is_run_again(capture)), capture.place, capture)
         self.reset.discard(capture.graph)
         is_begun_by_hand = capture.manager is None and capture.owner is not None
         leaving = list(self._handlers_that_leave(capture)) if is_begun_by_hand else []
@@ -55,8 +55,12 @@ class Protocol(Listener):
                 continue
             is_before = stands_before(begun, block) and not any(_is_between(begun, one, block) for one in ends)
             if is_before or any(one is begun for one in walk(block.body)):
+                inside = {id(one) for one in walk(block.body)}
+                is_last = all(id(one) in inside for one in ends) and bool(ends)
                 for handler in block.handlers:
-                    leaving = next((one for one in walk(handler.body) if isinstance(one, ir.Return)), None)
+                    leaving: ir.Node | None = next((o for o in walk(handler.body) if isinstance(o, ir.Return)), None)
+                    if leaving is None and is_last and not _leaves(handler):
+                        leaving = begun  # and the statements behind it run in the capture
                     if leaving is not None and not any(map(self._may_end, walk((handler.body, block.final)))):
                         yield capture.place._replace(node=leaving)
 
@@ -89,6 +93,14 @@ class Protocol(Listener):
             case ir.Call(func=ir.Name(id=name)):
                 return name not in vars(builtins)
         return False
+
+    def _is_run_again(self, capture: Capture) -> bool:
+        """Whether the program captures a second time, and not somebody who may call what captures once alone."""
+        before, owner = self.ledger.latest[capture.graph].owner, capture.owner
+        if self.ledger.is_whole or not isinstance(before, Frame) or not isinstance(owner, Frame):
+            return True
+        first, second = (next(one for one in frame.stack() if one.is_entry) for frame in (before, owner))
+        return first is second or first.function.code is not second.function.code
 
     def _holds_capture(self, graph: Thing) -> bool:
         is_known = isinstance(graph, Made) and graph not in self.ledger.guessed

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from graphlint.finding import Region
-from graphlint.rule import CaptureMisused, NeverReplayed, OutputKept, Uncaptured
+from graphlint.rule import CaptureMisused, NeverReplayed, Uncaptured
 from graphlint.rulebook.entries import Entries
 from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.lent import Lent, Output
 from graphlint.static.life.objects import (
     Arguments,
     Capture,
     Container,
-    Instance,
     Made,
     Object,
     Outside,
@@ -35,24 +33,12 @@ from graphlint.static.life.tensors import has_gradient, tensors_of
 MARKS = frozenset({"cudagraph_mark_step_begin", "mark_step_begin"})
 
 
-class Output(NamedTuple):
-    """What a call of a compiled callable gave, and where it was called."""
-
-    module: Made
-    place: Place  # where it was given, or an object has kept it
-    is_free: bool  # of gradients, for which it might wait
-
-
 @dataclass
-class Soft(Listener):
+class Soft(Lent):
     """Follows one run."""
 
-    tell: Tell
     entries: Entries
     silence: Silence
-    outputs: dict[Thing, Output] = field(default_factory=dict)  # of the step that runs
-    gone: dict[Thing, Output] = field(default_factory=dict)  # of those before
-    kept: list[tuple[Container, Thing, Place]] = field(default_factory=list)  # where outputs were put
     loops: dict[Made, tuple[Place, int]] = field(default_factory=dict)  # where calls are repeated, and how often
     marked: set[Thing] = field(default_factory=set)  # tensors whose address is promised to stay
     is_stepped: bool = False  # a step is marked, or a backward pass ends it
@@ -83,7 +69,7 @@ class Soft(Listener):
             self._step([one.root for value in given for one in tensors_of(value)])
         self.is_waiting = is_waiting
         self.outputs |= dict.fromkeys(
-            [one.root for one in tensors_of(result)], Output(module, place, self.silence.is_silent)
+            [one.root for one in tensors_of(result)], Output(self._region(module), place, self.silence.is_silent)
         )
         if is_waiting and self.ledger.loops and not self._is_lent(module):
             _, number = self.loops.get(module, (place, 0))
@@ -91,21 +77,7 @@ class Soft(Listener):
 
     def _step(self, given: Collection[Thing] = ()) -> None:
         """A step is over, and the call that begins the next one is given these."""
-        for container, value, where in self.kept:
-            output = self.outputs.get(value.root)
-            if output is not None and any(held is value for held in container.values()):
-                self._tell_kept(output._replace(place=where), "collected")
-                del self.outputs[value.root]  # which is told of once
-        self.kept.clear()
-        for root in self.outputs.keys() & set(given):
-            self._tell_kept(self.outputs[root], "given")
-        self.gone |= self.outputs
-        self.outputs = {}
-
-    def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
-        output = self.gone.pop(thing.root, None)
-        if output is not None:
-            self._tell_kept(output, "read")
+        self.over(lambda output: True, given)
 
     def _examine(self, module: Made, given: tuple[Object, ...], place: Place) -> None:
         """Tell of arguments for which nothing is graphed: those of the host, and those that are written to."""
@@ -119,19 +91,6 @@ class Soft(Listener):
                 if write.is_sure and inner and inner[0].line == place.line and inner[0].path == place.path:
                     self.tell(Uncaptured("written"), write.place, self._region(module))
                     break
-
-    def _tell_kept(self, output: Output, how: str) -> None:
-        self.tell(OutputKept(how, True, output.is_free), output.place, self._region(output.module))
-
-    def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
-        """What an object keeps of an output is to be copied there."""
-        output = self.outputs.get(value.root) if isinstance(value, Thing) else None
-        if output is not None and isinstance(value, Thing) and isinstance(owner, Instance):
-            self.outputs[value.root] = output._replace(place=place)
-
-    def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
-        if isinstance(value, Thing) and value.root in self.outputs and self.ledger.capture is None:
-            self.kept.append((container, value, place))
 
     def finished(self) -> None:
         for module, (place, number) in self.loops.items():

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from graphlint.rulebook.signatures import Operation
 from graphlint.static.life.objects import Arguments, Container, Instance, Made, Object, Place, Tensor, Thing, things_in
+from graphlint.static.life.record import Write
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -106,6 +107,13 @@ def end_of(target: Thing | None, place: Place) -> End | None:
                     return End(cut.function.source(upper), target.bounds.get(upper), cut.function.code)
         target = target.base
     return None
+
+
+def only_grows(writes: Iterable[Write], end: Object) -> bool:
+    """Whether no write went further than this number, so that nothing of before lies behind it."""
+    ends = [end_of(one.target, one.place) for one in writes]
+    known = [one.value for one in ends if one is not None and type(one.value) is int]
+    return type(end) is int and len(known) == len(ends) and max(known, default=end) <= end
 
 
 def begin_alike(one: Thing, other: Thing) -> bool:

@@ -30,14 +30,14 @@ from graphlint.static.writes.passing import PassingGraphs
 from graphlint.static.writes.reaching import Reaching
 from graphlint.static.writes.schedules import Schedules
 from graphlint.static.writes.sizes import too_small
-from graphlint.static.writes.stores import Store, Written
+from graphlint.static.writes.stores import MUTATORS, Store, Written
 from graphlint.static.writes.timing import Timing, When
 from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.uses import CALLED, Use, ends_wait
 from graphlint.static.writes.writers import Writers
 
 _DROPPING = ("clear", "pop", "popitem")
-_BY_VALUE = ("operand", "argument", "index", "item")  # of tensors on the host, another rule speaks
+_BY_VALUE = ("operand", "argument", "handed", "index", "item")  # of tensors on the host, another rule speaks
 _KINDS = (
     "bound",
     "index",
@@ -47,6 +47,7 @@ _KINDS = (
     "branch",
     "argument",
     "item",
+    "handed",
     CALLED,
 )  # the one that says most comes first
 
@@ -208,13 +209,15 @@ class Judged:
         surest = late[0][1]
         places = [place_of(written) for written, when in late if when is surest]
         by_region = _by_region(late, self.traces)
+        is_length = read.is_length and not by_region and not read.is_foreign and use.kind not in ("branch", "loop")
+        has_grown = is_length and any(written.store.form in MUTATORS for written, _ in late)
         return HostStateRead(
             use=use.kind,
             written=tuple(dict.fromkeys(places)),
             is_surely_late=surest is When.SURELY,
             is_called=surest is not When.UNCALLED,
             by_region=by_region,
-            kind=self._kind(read, [written for written, _ in late]),
+            kind="number" if has_grown else self._kind(read, [written for written, _ in late]),
             is_handed=read.is_foreign,
             counts=any(_counts_on(written.store) for written, _ in late),
             is_given=all(isinstance(written.store.value, (ast.Name, ast.Constant)) for written, _ in late),

@@ -75,6 +75,11 @@ def items_of(sources: Sources, key: object, node: ir.Expr, frame: Frame) -> Sour
     return frozenset(found)
 
 
+def lengths_of(sources: Sources) -> Sources:
+    """What is asked how many elements it has."""
+    return frozenset(replace(one, is_length=True) if isinstance(one, Read) else one for one in sources)
+
+
 def is_handed(node: ir.Expr, frame: Frame) -> bool:
     """Whether an attribute is one of an object that the function was handed, and not of its own or a global one."""
     root: ir.Expr = node

@@ -30,6 +30,7 @@ from graphlint.static.writes.states import (
     is_written_number,
     items_of,
     key_of,
+    lengths_of,
     read_of,
     states,
 )
@@ -110,8 +111,7 @@ class Traces:
 
     def of(self, node: ir.Expr, frame: Frame) -> Sources:
         """The reads and parameters that the value of an expression comes from, as far as it is a plain one."""
-        known = frame.sources.get(node)
-        if known is not None:
+        if (known := frame.sources.get(node)) is not None:
             return known
         match node:
             case ir.Name():
@@ -120,6 +120,8 @@ class Traces:
                 return self._of_item(node, holder, index, frame)
             case ir.Call(func=ir.Name(id="callable" | "getattr" | "hasattr" | "isinstance")):  # it stays
                 return NOTHING
+            case ir.Call(func=ir.Name(id="len"), arguments=(counted,)):
+                return lengths_of(self.of(counted.value, frame))
             case ir.Call(func=func, arguments=arguments):
                 receiver = (func.value,) if isinstance(func, ir.Attribute) else ()
                 return self._joined((*receiver, *(argument.value for argument in arguments)), frame)
@@ -127,8 +129,6 @@ class Traces:
                 return self._joined((left, right), frame)
             case ir.Boolean(left=left, right=right):
                 return self._of_boolean(left, right, frame)
-            case ir.Unary(operand=operand):
-                return self.of(operand, frame)
             case ir.Compare(left=left, comparisons=[("is" | "is not", ir.Literal(value=None))]):
                 return NOTHING.union(*([one] for one in self.of(left, frame) if not is_count(one)))
             case ir.Compare(left=left, comparisons=[("in" | "not in", right)]):
@@ -142,7 +142,7 @@ class Traces:
                 return self._joined(elements, frame)
             case ir.DictDisplay(items=items):
                 return self._joined((value for _, value in items), frame)
-            case ir.Starred(value=inner) | ir.Walrus(value=inner) | ir.Await(value=inner):
+            case ir.Starred(value=inner) | ir.Walrus(value=inner) | ir.Await(value=inner) | ir.Unary(operand=inner):
                 return self.of(inner, frame)
             case ir.Slice(bounds=bounds):
                 return self._joined((bound for bound in bounds if bound is not None), frame)

@@ -17,7 +17,10 @@ _ORDER = frozenset({"<", "<=", ">", ">=", "==", "!="})
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """What a value decides: `bound`, `index`, `count`, `branch`, `loop`, `operand`, `argument` or `called`."""
+    """What a value decides: `bound`, `index`, `count`, `branch`, `loop`, `operand`, `argument` or `called`.
+
+    What is `handed` to a call that nobody knows may decide nothing.
+    """
 
     kind: str
     place: Place
