@@ -833,3 +833,23 @@ class Net(nn.Module):
     init(write(tmp_path, program.lstrip("\n")))
     assert load_config(tmp_path).regions == ()
     assert 0 == commands.main(["check", str(tmp_path)], standalone_mode=False)
+
+
+@pytest.mark.parametrize("name", ["serve", "serve-of-ours"])
+def test_names_are_those_that_hold_once_the_file_is_written(tmp_path: Path, name: str) -> None:
+    """A folder that its programs import by its own name is the folder of a project from then on, and no package."""
+    program = """
+# file: engine/__init__.py
+# file: engine/model.py
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        return x.max().item()
+# file: run.py
+from serve.engine.model import Net
+"""
+    folder = write(tmp_path / name, program.lstrip("\n"))
+    init(folder)
+    assert ("engine.model:Net.forward",) == load_config(folder).regions
+    assert 1 == commands.main(["check", str(folder)], standalone_mode=False)
