@@ -30,6 +30,14 @@ HANDED = {
     "the number of dimensions": ("def run(xs, y):\n    return [{call}(x, y.ndim) for x in xs]", False),
     "how many there are": ("def run(x, ys):\n    count = len(ys)\n    return {call}(x, count)", False),
     "what is promised to be a number": ("def run(x, scale: int):\n    return {call}(x, scale=scale)", False),
+    "a number that is handed on": (
+        "def run(x, n):\n    return {call}(x, n)\n\ndef go(x):\n    return run(x, 2)",
+        False,
+    ),
+    "a tensor that is handed on": (
+        "def run(x, n):\n    return {call}(x, n)\n\ndef go(x):\n    return run(x, TABLE)",
+        True,
+    ),
     "a number before what a star gives": ("def run(x, xs):\n    return {call}(x, 2, *xs)", False),
     "what a star gives": ("def run(x, xs):\n    return {call}(*xs, 2)", True),
     "a tensor of the module": ("def run(x):\n    return {call}(x, TABLE)", True),
@@ -84,6 +92,15 @@ PROGRAMS = {
             return x + int(xs[0])  # expect: GL101
         def step(x: torch.Tensor, xs):
             return joined(x, xs)
+        """,
+    "what says which dimensions are meant": """
+        def step(x: torch.Tensor, dims):
+            last = x.size(dims[0])
+            return torch.cat([x, x], dim=dims[1]).transpose(dims[0], 1)[:last]
+        """,
+    "what says how much is meant": """
+        def step(x: torch.Tensor, lengths):
+            return torch.cat([x, x], dim=0).narrow(0, 0, lengths[1])  # expect: GL304
         """,
     "what has no tensor's methods once it is divided": """
         def step(x: torch.Tensor, longest):

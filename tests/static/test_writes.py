@@ -884,6 +884,37 @@ def test_what_is_set_where_nothing_is_captured_is_not_set_after_the_capture(
         ("graph = torch.cuda.CUDAGraph()\nwith torch.cuda.graph(graph):\n    step(x)", True),
     ],
 )
+def test_what_is_compiled_asks_for_a_memo_in_each_call(tmp_path: Path, capture: str, is_told: bool) -> None:
+    """It is compiled anew once the memo is dropped; a graph of one's own reads what is gone."""
+    again = "run(x)" if "compile" in capture else "graph.replay()"
+    text = f"""
+import torch
+class Step:
+    def __init__(self):
+        self.value = None
+        self.weight = torch.ones(4, 4, device="cuda")
+    def __call__(self, x):
+        if self.value is None:
+            self.value = self.weight * 2
+        return x @ self.value
+step = Step()
+x = torch.ones(4, 4, device="cuda")
+step(x)
+{capture}
+step.value = None
+{again}
+"""
+    found = [(line, code) for _, line, code in analyse(tmp_path, text).shown if code == "GL402"]
+    assert [(9, "GL402")] * is_told == found
+
+
+@pytest.mark.parametrize(
+    ("capture", "is_told"),
+    [
+        ("run = torch.compile(step, mode='reduce-overhead')\nrun(x)", False),
+        ("graph = torch.cuda.CUDAGraph()\nwith torch.cuda.graph(graph):\n    step(x)", True),
+    ],
+)
 def test_a_number_that_changes_compiles_anew(tmp_path: Path, capture: str, is_told: bool) -> None:
     """A compiled function asks its numbers each time, and counts them; a graph of one's own never does."""
     again = "run(x)" if "compile" in capture else "graph.replay()"

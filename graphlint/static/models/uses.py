@@ -32,6 +32,7 @@ MAX_HANDS = 3  # functions that hand on a parameter, one after the other
 _COUNTS = frozenset({"int", "number", "size"})  # types of parameters that are read on the host
 _SIZE = "tensor-as-size"  # what becomes of a tensor that is taken for one
 _SIZES = frozenset({"int", "shape"})  # results that are sizes, or numbers of them
+_AXES = frozenset({"axis", "dim", "dim0", "dim1", "dims"})
 _MADE = frozenset({"factory", "object"})  # results of operations that need no tensor
 _PLAIN = (str, int, float, list, tuple, dict)
 
@@ -100,7 +101,7 @@ def _is_of_another_kind(evaluator: Evaluator, node: object, name: str) -> bool:
 
 def _handed_over(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[str]:
     """The names in what an operation is given, but for those that are sizes to it."""
-    for value, counts in _given(evaluator, call, module):
+    for value, _, counts in _given(evaluator, call, module):
         if not counts:
             yield from _computed_of(evaluator, value, module)
 
@@ -301,9 +302,14 @@ def _is_measured(evaluator: Evaluator, parts: list[object], name: str) -> bool:
 def _counts(evaluator: Evaluator, call: ir.Call, name: str, named: Mapping[str, ir.Expr], module: Module) -> bool:
     """Whether a call takes a name for a number: as a size, in a list of data, or among those of `range` and `math`."""
     all_read = _is_of_numbers(evaluator, call, module)
-    read = (value for value, counts in _given(evaluator, call, module) if counts or all_read)
+    given = list(_given(evaluator, call, module))
+    read = (value for value, _, counts in given if counts or all_read)
     if any(is_name(size, name) for value in read for size in _sizes(value, named)):
         return True
+    if any(
+        taken in _AXES and isinstance(value, ir.Subscript) and is_name(value.value, name) for value, taken, _ in given
+    ):
+        return True  # of items: a tensor may say how much of another one is meant, but not which of its dimensions
     data = [argument.value for argument in call.arguments[:1] if isinstance(argument.value, ir.Display)]
     holds = any(is_name(element, name) for display in data for element in display.elements)
     factories = evaluator.lexicon.factories
@@ -337,8 +343,11 @@ def _adds_up(node: ir.Expr, name: str) -> bool:
     return isinstance(node, (ir.Name, ir.Binary)) and any(is_name(part, name) for part in _sizes(node, {}))
 
 
-def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tuple[ir.Expr, bool]]:
-    """The arguments of a call, each with whether an operation reads it on the host, as a size."""
+def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tuple[ir.Expr, str | None, bool]]:
+    """The arguments of a call, each with the parameter that takes it, and whether that is read on the host, as a size.
+
+    What a star gives has none.
+    """
     known = map(evaluator.catalogue.find, called_by(evaluator, call, module))
     operation = next(filter(None, known), None)
     skipped = 0
@@ -354,9 +363,10 @@ def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tupl
         if argument.keyword is None and not argument.star:
             if taken is None or not taken.variadic:  # else it takes all that follow
                 taken = next(places, last)
-            yield argument.value, taken is not None and taken.name in sizes
+            name = taken.name if taken is not None else None
         else:
-            yield argument.value, argument.keyword in sizes
+            name = argument.keyword
+        yield argument.value, name, name in sizes
 
 
 def handed_to(
