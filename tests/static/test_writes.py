@@ -976,6 +976,44 @@ def test_a_capture_on_each_way_comes_before_what_replays(tmp_path: Path, otherwi
     assert is_told is bool(report.findings)
 
 
+_IN_TURN = """
+import torch
+
+class Step:
+    def __init__(self):
+        self.rows, self.graph = 2, None
+
+    def __call__(self, x):
+        return x[: self.rows] * 2
+
+class Bench:
+    def __init__(self):
+        self.graph, self.step = None, Step()
+
+    def run(self, x: torch.Tensor, rows: int):
+        self.step.rows = rows
+        {first}
+        for _ in range(9):
+            if {held} is None:
+                {held} = torch.cuda.CUDAGraph()
+                with torch.cuda.graph({held}):
+                    self.step(x)
+            else:
+                {held}.replay()
+"""
+
+
+@pytest.mark.parametrize(
+    ("held", "first", "is_told"),
+    [("graph", "graph = None", False), ("self.graph", "pass", True), ("graph", "global graph", True)],
+)
+def test_a_graph_of_one_call_has_seen_what_is_set_before(tmp_path: Path, held: str, first: str, is_told: bool) -> None:
+    """The next call makes another one; one that is kept replays what it has captured in the first."""
+    (tmp_path / "program.py").write_text(_IN_TURN.format(held=held, first=first), encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_told is any(found.confidence > Confidence.LOW for found in report.findings)
+
+
 _SETTING = """
 import torch
 
