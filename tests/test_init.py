@@ -419,6 +419,9 @@ def sampled(x: torch.Tensor, steps: int):
 def read(x: torch.Tensor, path: str):
     return x + torch.from_numpy(cv2.imread(path))
 
+def kept(x: torch.Tensor, path: str):
+    torch.save(x, path)
+
 def answered(x: torch.Tensor, graph: torch.cuda.CUDAGraph):
     x[0] = 1
     graph.replay()
@@ -566,6 +569,19 @@ def test_a_model_that_gives_numbers_works_for_the_host(tmp_path: Path, given: st
     assert (("model:Aligner.forward",) if is_model else ()) == survey(tmp_path).models
     (tmp_path / "serve" / "__init__.py").write_text("from serve.model import Aligner")
     assert (("serve.model:Aligner.forward",) if is_model else ()) == survey(tmp_path).exports
+
+
+@pytest.mark.parametrize(
+    ("takes", "is_model"),
+    [("torch.Tensor", True), ("Picture", False), ("Image.Image", False), ("Picture | None", True)],
+)
+def test_a_model_of_pictures_works_on_the_host(tmp_path: Path, takes: str, is_model: bool) -> None:
+    """What one of a library for pictures is handed to draws, and is not captured."""
+    head = (
+        "import torch\nfrom PIL import Image\nfrom PIL.Image import Image as Picture\n\nclass Mixed(torch.nn.Module):\n"
+    )
+    write(tmp_path, f"# file: serve/model.py\n{head}    def forward(self, x: {takes}):\n        return x\n")
+    assert (("model:Mixed.forward",) if is_model else ()) == survey(tmp_path).models
 
 
 @pytest.mark.parametrize(("folder", "is_offered"), [("examples", False), ("benchmarks", False), ("models", True)])

@@ -89,8 +89,8 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
 def is_captured_whole(interpreter: Interpreter, cls: ClassDefinition) -> bool:
     """Whether a class is a model with a `forward` of its own, which may be captured.
 
-    What takes records, such as a table for each picture, is fed by the host, and what gives numbers works for it, as
-    does what makes batches of texts.
+    What takes records, such as a table for each picture, or a picture, is fed by the host, and what gives numbers
+    works for it, as does what makes batches of texts.
     """
     if "forward" not in cls.methods or not interpreter.classes.is_model(cls):
         return False
@@ -98,7 +98,8 @@ def is_captured_whole(interpreter: Interpreter, cls: ClassDefinition) -> bool:
     code = forward.code
     if code is None:
         return True
-    is_fed = _takes_records(code) or _gives_host(interpreter, code, cls.module)
+    is_fed = _takes_records(code) or _takes_pictures(interpreter, code, cls.module)
+    is_fed = is_fed or _gives_host(interpreter, code, cls.module)
     return not is_fed and not is_driver(interpreter, forward, cls)
 
 
@@ -175,6 +176,17 @@ def _takes_records(code: ir.Code) -> bool:
     return not taken.isdisjoint(asked)
 
 
+def _takes_pictures(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    """Whether a parameter is promised to be an array of the host, or a picture of it."""
+    pictures = interpreter.lexicon.phases["interacts"]
+    promised = (one.annotation for one in code.parameters if isinstance(one.annotation, (ir.Attribute, ir.Name)))
+    for node in promised:
+        value = interpreter.static_value(node, module)
+        if _is_of_host(interpreter, node, module) or (isinstance(value, External) and pictures.match(value.name)):
+            return True
+    return False
+
+
 def _gives_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
     """Whether a function says that it gives an array of the host, numbers or words."""
     match code.returns:
@@ -212,9 +224,11 @@ def _is_of_host(interpreter: Interpreter, node: ir.Expr, module: Module) -> bool
 
 
 def _is_outside(interpreter: Interpreter, definition: Definition, owner: ClassDefinition | None) -> bool:
-    """Whether a function calls what tells tests that results are the same, shows people what goes on, or replays."""
+    """Whether a function calls what tells tests that results are the same, shows people what goes on, writes files, or
+    replays.
+    """
     function, lexicon = function_of(definition, owner), interpreter.lexicon
-    named = [lexicon.phases[kind] for kind in ("compares", "interacts")]
+    named = [lexicon.phases[kind] for kind in ("compares", "files", "interacts")]
     for call in calls_in(function.code) if function is not None else ():
         if isinstance(call.func, ir.Attribute) and lexicon.host_state["replays"].match(call.func.attr):
             return True
