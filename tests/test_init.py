@@ -382,6 +382,7 @@ CHECKED = """
 from kernels.ops import compare, scaled, scaled_reference, tested, tested_here, tree_verify, verify_tree, visualize_tree
 # file: kernels/ops.py
 import cv2
+import numpy as np
 import torch
 from torch.testing import assert_close
 from tqdm.auto import trange
@@ -430,6 +431,9 @@ class Step:
     def run(self, x: torch.Tensor):
         self.x[0] = x
         self.graph.replay()
+
+def shuffled(x: torch.Tensor, state: np.random.RandomState | None = None):
+    return x[state.permutation(4)]
 
 def make_table(x: torch.Tensor):
     return x.tolist()

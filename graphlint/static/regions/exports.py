@@ -131,8 +131,9 @@ def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition |
 def takes_tensors(interpreter: Interpreter, definition: Definition, owner: ClassDefinition | None) -> bool:
     """Whether a parameter is promised to be a tensor, or is used like one where nothing is promised.
 
-    What gives something of the host, or takes an array of it, works there, and so does what reads records: nobody
-    captures that. Arrays are asked for much that tensors have as well, so a file that uses none says what it is about.
+    What gives something of the host, or takes an array of it, works there, and so does what reads records, or draws
+    from a generator of the host that it is handed: nobody captures that. Arrays are asked for much that tensors have as
+    well, so a file that uses none says what it is about.
     """
     function = function_of(definition, owner)
     if function is None or _gives_host(interpreter, function.code, definition.module) or _takes_records(function.code):
@@ -141,6 +142,8 @@ def takes_tensors(interpreter: Interpreter, definition: Definition, owner: Class
         return False
     code = function.code
     parameters = code.parameters[1:] if owner is not None else code.parameters
+    if any(_draws(interpreter, parameter, definition.module) for parameter in parameters):
+        return False
     if any(parameter.annotation is not None for parameter in parameters):
         promised = (interpreter.refine(UNKNOWN, parameter, function) for parameter in parameters)
         return any(_carries_tensors(interpreter, member) for value in promised for member in members(value))
@@ -150,6 +153,14 @@ def takes_tensors(interpreter: Interpreter, definition: Definition, owner: Class
     ):
         return False
     return any(treats_as_tensor(interpreter, node, names, definition.module) for node in walk(code.body))
+
+
+def _draws(interpreter: Interpreter, parameter: ir.Parameter, module: Module) -> bool:
+    """Whether a parameter is promised to be a generator of the host, or may be one."""
+    named = (part for part in walk(parameter.annotation) if isinstance(part, (ir.Attribute, ir.Name)))
+    promised = [interpreter.static_value(part, module) for part in named]
+    generators = interpreter.lexicon.phases["draws"]
+    return any(isinstance(one, External) and generators.match(one.name) for one in promised)
 
 
 def _carries_tensors(interpreter: Interpreter, value: Value) -> bool:
