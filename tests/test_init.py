@@ -432,6 +432,17 @@ class Step:
         self.x[0] = x
         self.graph.replay()
 
+def print_tree(x: torch.Tensor):
+    return x.tolist()
+
+def mask_of(x: torch.Tensor):
+    offsets = x.tolist()
+
+    def mask(row, column):
+        return row >= offsets[column]
+
+    return mask
+
 def shuffled(x: torch.Tensor, state: np.random.RandomState | None = None):
     return x[state.permutation(4)]
 
@@ -460,7 +471,14 @@ def gathered(x: torch.Tensor):
 
 @pytest.mark.parametrize(
     ("folder", "is_offered"),
-    [("examples", False), ("benchmarks/moe", False), ("test/moe", False), ("kernels/testing", False), ("parts", True)],
+    [
+        ("examples", False),
+        ("benchmarks/moe", False),
+        ("datasets", False),
+        ("test/moe", False),
+        ("kernels/testing", False),
+        ("parts", True),
+    ],
 )
 def test_nobody_captures_what_checks_results_or_shows_something(tmp_path: Path, folder: str, is_offered: bool) -> None:
     """A step that drafts are verified in is captured all the same."""

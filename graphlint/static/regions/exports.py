@@ -104,11 +104,16 @@ def is_captured_whole(interpreter: Interpreter, cls: ClassDefinition) -> bool:
 
 
 def _sets_up(interpreter: Interpreter, definition: Definition) -> bool:
-    """Whether a function sets something up by its name, maybe that of a class, or gives what such a one makes."""
+    """Whether a function sets something up by its name, maybe that of a class, or gives what such a one makes, or a
+    function that it defines.
+    """
     setup, made = interpreter.lexicon.phases["setup"], ""
     match definition.code:
         case ir.Code(body=[*_, ir.Return(value=ir.Call() as given)]):
             made = called_name(given) or ""
+        case ir.Code(body=[*others, ir.Return(value=ir.Name(id=name))]):
+            if any(isinstance(one, ir.Define) and one.code.name == name for one in others):
+                return True
     return bool(setup.match(made) or setup.match(definition.name) or _CLASS_NAME.fullmatch(definition.name))
 
 
