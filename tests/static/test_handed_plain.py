@@ -93,6 +93,32 @@ PROGRAMS = {
         def step(x: torch.Tensor, xs):
             return joined(x, xs)
         """,
+    "a number that one of two functions is promised": """
+        def plain(x, share):
+            return torch.nn.functional.dropout(x, share)
+        def quick(x, share: float):
+            return torch.nn.functional.dropout(x, share)
+        def step(x: torch.Tensor, share, is_quick=True):
+            return (quick if is_quick else plain)(x, share)
+        """,
+    "a number that nobody is promised": """
+        def plain(x, share):
+            return x * share.relu().item()  # expect: GL101
+        def quick(x, share):
+            return x * share
+        def step(x: torch.Tensor, share, is_quick=True):
+            return (quick if is_quick else plain)(x, share)
+        """,
+    "what a number is made of with a size": """
+        def step(x, share):
+            rows = x.size()[0]
+            return x[: int(share * rows)]
+        """,
+    "what a number is made of with a size, and a tensor besides": """
+        def step(x, share):
+            rows = x.size()[0]
+            return x[: int(share * rows)] * share.relu()  # expect: GL101
+        """,
     "what says which dimensions are meant": """
         def step(x: torch.Tensor, dims):
             last = x.size(dims[0])

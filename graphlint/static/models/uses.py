@@ -375,7 +375,8 @@ def handed_to(
     """The functions of the project that a call hands a name to, each with the parameter that takes it."""
     if not any(_adds_up(argument.value, name) for argument in call.arguments):
         return
-    for callee in members(evaluator.static_value(call.func, function.module)):
+    one_of = (call.func.body, call.func.orelse) if isinstance(call.func, ir.Conditional) else (call.func,)
+    for callee in (member for one in one_of for member in members(evaluator.static_value(one, function.module))):
         if isinstance(callee, Function):
             named = {parameter.name: parameter for parameter in callee.code.parameters}
             for argument, parameter in zip_longest(call.arguments, callee.code.parameters):
