@@ -606,6 +606,14 @@ def test_a_model_of_pictures_works_on_the_host(tmp_path: Path, takes: str, is_mo
     assert (("model:Mixed.forward",) if is_model else ()) == survey(tmp_path).models
 
 
+@pytest.mark.parametrize(("call", "is_model"), [("self.scales.add_batch(x)", False), ("self.scales.add(x)", True)])
+def test_a_model_that_measures_for_others_is_not_captured(tmp_path: Path, call: str, is_model: bool) -> None:
+    """It runs once over what weights are quantised by."""
+    head = "import torch\n\nclass Wrapped(torch.nn.Module):\n    def forward(self, x):\n"
+    write(tmp_path, f"# file: serve/model.py\n{head}        {call}\n        return self.layer(x)\n")
+    assert (("model:Wrapped.forward",) if is_model else ()) == survey(tmp_path).models
+
+
 @pytest.mark.parametrize(("folder", "is_offered"), [("examples", False), ("benchmarks", False), ("models", True)])
 def test_a_model_of_an_example_is_no_candidate(tmp_path: Path, folder: str, is_offered: bool) -> None:
     model = "from torch import nn\nclass Shown(nn.Module):\n    def forward(self, x):\n        return x\n"

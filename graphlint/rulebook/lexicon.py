@@ -29,8 +29,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "pre_hooks", "registers", "registers_tensors", "states", "trains",
     ),
     "phases": (
-        "checks", "compares", "draws", "export", "files", "graphs", "interacts", "openers", "prepares", "prompt",
-        "setup", "shown", "timed", "token",
+        "calibrates", "checks", "compares", "draws", "export", "files", "graphs", "interacts", "openers", "prepares",
+        "prompt", "setup", "shown", "timed", "token",
     ),
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),
