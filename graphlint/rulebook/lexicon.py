@@ -36,10 +36,10 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "unknown": ("attributes", "methods", "counts"),
     "life": (
         "arrays", "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
-        "drawing", "foreign", "generators", "gradients", "hooks", "inferring", "kernels", "lasting", "launches", "lazy",
-        "loaders", "modal", "ordering", "pairs", "parameters", "posting", "product", "reducing", "replays", "selecting",
-        "settings", "single", "sized", "stateful", "states", "streams", "telling", "training", "transform", "unfilled",
-        "uploads", "waiting", "weak",
+        "drawing", "foreign", "generators", "gradients", "hooks", "inferring", "kernels", "lasting", "launches",
+        "lazy", "loaders", "modal", "ordering", "pairs", "parameters", "posting", "product", "reducing", "replays",
+        "scripting", "selecting", "settings", "single", "sized", "stateful", "states", "streams", "telling",
+        "training", "transform", "unfilled", "uploads", "waiting", "weak",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

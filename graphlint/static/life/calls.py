@@ -110,6 +110,8 @@ class Calls(Records):
                 return self.call_method(callee.receiver, callee.name, given, node, frame)
             case Outside():
                 return self.call_outside(callee.name, given, node, frame)
+            case Made(state={"wrapped": target}) if target is not None and self._is_scripted(frame.function):
+                return self.call(target, given, node, frame)
             case Made():
                 return self.call_made(callee, given, node, frame)
             case Thing():
@@ -192,6 +194,11 @@ class Calls(Records):
             receiver.attributes[definition.name] = self.run(closure, Arguments(), function.code, frame)
             return receiver.attributes[definition.name]
         return closure
+
+    def _is_scripted(self, function: Function) -> bool:
+        """Whether a function is made a script, of the source of what it calls: nothing compiled is run in it."""
+        scripting, names = self.interpreter.lexicon.life["scripting"], self.interpreter.names
+        return any(names.qualified_name(one, function.module) in scripting for one in function.code.decorators)
 
     def decorated(self, closure: Closure, decorators: tuple[ir.Expr, ...], frame: Frame) -> Object:
         """A nested function behind its decorators: those of the project are called, others pass it on."""
