@@ -124,6 +124,17 @@ PROGRAMS = {
             last = x.size(dims[0])
             return torch.cat([x, x], dim=dims[1]).transpose(dims[0], 1)[:last]
         """,
+    "what several sizes are less": """
+        def step(x: torch.Tensor, wanted):
+            rows, columns = x.shape
+            top, left = (rows - wanted[0]) // 2, (columns - wanted[1]) // 2
+            return x[top : rows - top, left : columns - left]
+        """,
+    "what one size is less": """
+        def step(x: torch.Tensor, lengths):
+            rows, _ = x.shape
+            return x[: rows - lengths[0]]  # expect: GL304
+        """,
     "what says how much is meant": """
         def step(x: torch.Tensor, lengths):
             return torch.cat([x, x], dim=0).narrow(0, 0, lengths[1])  # expect: GL304

@@ -282,7 +282,9 @@ def _returns_size(evaluator: Evaluator, attr: str) -> bool:
 
 
 def _is_measured(evaluator: Evaluator, parts: list[object], name: str) -> bool:
-    """Whether a size is compared with what is made of a name: `rows, _ = x.shape; assert rows == 2 * name`."""
+    """Whether a size is compared with what is made of a name: `rows, _ = x.shape; assert rows == 2 * name`, or several
+    are less some items of it: `rows - name[0], columns - name[1]`.
+    """
     sizes: set[str] = set()
     for part in parts:
         match part:
@@ -290,13 +292,17 @@ def _is_measured(evaluator: Evaluator, parts: list[object], name: str) -> bool:
                 sizes |= names_in(targets)
             case ir.Assign(targets=targets, value=value) if value is not None and _is_size(evaluator, value):
                 sizes |= names_in(targets)
+    less = set[object]()
     for part in parts:
+        match part:
+            case ir.Binary(left=ir.Name(id=size), right=ir.Subscript(value=held, index=ir.Literal(value=item))):
+                less |= {item} if size in sizes and is_name(held, name) else set()
         if isinstance(part, ir.Compare):
             sides = [part.left, *(side for _, side in part.comparisons)]
             measured = [s for s in sides if _is_size(evaluator, s) or (isinstance(s, ir.Name) and s.id in sizes)]
             if measured and any(name in names_in(side) for side in sides if side not in measured):
                 return True
-    return False
+    return len(less) > 1
 
 
 def _counts(evaluator: Evaluator, call: ir.Call, name: str, named: Mapping[str, ir.Expr], module: Module) -> bool:
