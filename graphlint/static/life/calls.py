@@ -39,7 +39,7 @@ from graphlint.static.life.record import Call
 from graphlint.static.life.records import Records
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import is_none
-from graphlint.values import UNKNOWN, members
+from graphlint.values import UNKNOWN, Const, External, members
 
 MAX_DEPTH = 14  # calls that nest
 
@@ -324,7 +324,12 @@ class Calls(Records):
         return bool({*self.interpreter.classes.external_bases(cls)} & self.interpreter.lexicon.modules["base"])
 
     def construct(self, cls: ClassDefinition, given: Arguments, node: ir.Node, frame: Frame) -> Object:
-        """An object of a class of the project."""
+        """An object of a class of the project, or the member of an enum that is meant."""
+        value = given.get(0)
+        asked = External(value.name) if isinstance(value, Outside) else Const(value) if isinstance(value, str) else None
+        if asked is not None and self.interpreter.classes.is_enum(cls):
+            meant = self.interpreter.classes.member_meant(cls, asked)
+            return Thing() if meant is None else self.concrete(meant)
         bases = self.interpreter.classes.external_bases(cls)
         place = frame.place(node)
         if any(self.interpreter.entries.opens_context(base) for base in bases):
