@@ -18,7 +18,7 @@ ANSWERS: Mapping[object, Value] = {True: TRUE, False: FALSE, "none": NONE}
 PLACES: Mapping[str, Place] = {"device": Place.DEVICE, "host": Place.HOST}
 KINDS = ("bool", "device", "dtype", "float", "host-array", "int", "list", "none", "number", "object", "shape", "str")
 LISTS: Mapping[str, tuple[str, ...]] = {
-    "tensors": ("every", "some", "parameters", "called", "interfaces", "tests", "never", "fields", "single"),
+    "tensors": ("every", "some", "parameters", "called", "interfaces", "tests", "never", "fields", "single", "arrays"),
     "devices": ("device", "host", "neither", "other"),
     "callables": ("applied", "called", "branches", "backward", "default_device", "kernels"),
     "compilers": ("literals", "validating"),

@@ -119,6 +119,24 @@ PROGRAMS = {
             rows = x.size()[0]
             return x[: int(share * rows)] * share.relu()  # expect: GL101
         """,
+    "sizes, which are no array": """
+        import numpy as np
+        def listed(sizes):
+            if isinstance(sizes, np.ndarray):
+                sizes = sizes.tolist()
+            return sizes
+        def step(x: torch.Tensor):
+            return x.view(listed(x.shape)) + len(listed([1, 2])) + listed(3)
+        """,
+    "a tensor, which is no array": """
+        import numpy as np
+        def listed(sizes):
+            if not isinstance(sizes, np.ndarray):
+                sizes = sizes.tolist()  # expect: GL101
+            return sizes
+        def step(x: torch.Tensor):
+            return x.view(listed(x))
+        """,
     "what says which dimensions are meant": """
         def step(x: torch.Tensor, dims):
             last = x.size(dims[0])
