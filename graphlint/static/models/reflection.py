@@ -76,7 +76,7 @@ class Reflection:
     def _is_of_elsewhere(self, value: Value, cls: str) -> bool | None:
         is_tensor = cls in self._tensor_types
         is_single = cls in self._single
-        if cls in self._arrays and isinstance(value, (Const, Host, Mapping, Sequence)):
+        if cls in self._arrays and isinstance(value, (Const, Host, Mapping, Sequence)) and value != Host("object"):
             return value == Host("array")
         match value:
             case Tensor():

@@ -54,8 +54,8 @@ def _made(
                 yield from _made(interpreter, one, at, owner, depth)
         case ir.Call(func=ir.Name() | ir.Attribute() as func) if _is_class(last_name(func)):
             yield last_name(func) or ""
-        case ir.Call(func=ir.Attribute(value=ir.Name(id=name))) if _is_class(name):  # which makes one of itself
-            yield name
+        case ir.Call(func=ir.Attribute(value=ir.Name(id=name))) if _is_class(name) and not name.isupper():
+            yield name  # which makes one of itself; `F` and `T` are modules
         case ir.Call(func=ir.Name(id=name), arguments=[ir.Argument(value=given), *_]) if (
             name in at.module.index.functions
         ):

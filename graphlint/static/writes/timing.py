@@ -199,7 +199,7 @@ class Timing:
         again, opens = [c for c in openings if not c.is_conditional], bool(openings)
         openings += [c for c in calls if c.line > line and self.homes.captures.may_have(c.name, body.module)]
         is_made = body.definition is not None and self.constructing.match(body.definition.name) is not None
-        if not (again or is_made) and any(self._replays_earlier(c, openings, loops, body) for c in calls):
+        if not (again or is_made) and any(self._replays_earlier(c, openings, line, loops, body) for c in calls):
             return When.SURELY
         return When.NEVER if opens else None
 
@@ -207,13 +207,13 @@ class Timing:
         """Whether a call may lead to a capture; before a line, whether it does: a setup is called `finalize`, too."""
         return (self.opening.has if call.line < line else self.opening.may_have)(call.name, module)
 
-    def _replays_earlier(self, call: Called, openings: list[Called], loops: Loops, body: Body) -> bool:
+    def _replays_earlier(self, call: Called, openings: list[Called], line: int, loops: Loops, body: Body) -> bool:
         """Whether a call launches a graph that an earlier run has captured: neither it nor what comes with it does."""
         earlier = [one.branches for one in openings if one.line < call.line]
         if not self.is_replay(call.name, body) or _comes_before(earlier, call.branches):
             return False
-        if call.is_of_name and _makes(body, call.owner):
-            return bool(set(call.loops) & set(loops))  # no earlier run has left it a graph
+        if call.is_of_name and _makes(body, call.owner):  # no earlier run has left it a graph, but for one of a loop
+            return bool(set(call.loops) & set(loops)) or any(first == line for first, _ in call.loops)
         return bool(set(call.loops) & set(loops)) or not self.homes.captures.may_have(call.name, body.module)
 
     @staticmethod
