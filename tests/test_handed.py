@@ -108,3 +108,9 @@ def test_what_a_test_gives_says_nothing(tmp_path: Path) -> None:
     """It may be a stand-in."""
     text = ENGINE.format(file="tests/test_engine.py", main=GIVEN["a name"][0])
     assert [GUESSED] == [one.runs for one in static.survey([write(tmp_path, text)], Config(root=tmp_path)).targets]
+
+
+@pytest.mark.parametrize("call", ["self.model(ids)", "self.model.forward(ids)"])
+def test_a_method_of_what_is_given_is_that_of_its_class(tmp_path: Path, call: str) -> None:
+    text = ENGINE.format(file="main.py", main=GIVEN["a name"][0]).replace("self.model(ids)", call)
+    assert [FAST] == [one.runs for one in static.survey([write(tmp_path, text)], Config(root=tmp_path)).targets]

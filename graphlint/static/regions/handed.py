@@ -25,7 +25,10 @@ def classes_handed_in(interpreter: Interpreter, hole: Hole) -> frozenset[str]:
     """The names of the classes that are handed to a constructor for what a hole calls; none if that is not seen."""
     module_name, _, qualname = hole.functions[-1].partition(":")
     match hole.made.node.func:
-        case ir.Attribute(value=ir.Name(id="self"), attr=attribute):
+        case (
+            ir.Attribute(value=ir.Name(id="self"), attr=attribute)
+            | ir.Attribute(value=ir.Attribute(value=ir.Name(id="self"), attr=attribute))
+        ):
             module = interpreter.project.module(module_name)
             owner = module.index.classes.get(qualname.split(".")[0]) if module is not None else None
             return frozenset(_held(interpreter, owner, attribute, _DEPTH)) if owner is not None else frozenset()
