@@ -73,6 +73,22 @@ GIVEN = {
         FAST,
     ),
     "one of two": ("def main(fast):\n    return Engine(Fast() if fast else Plain())", EITHER),
+    "what a class makes": ("def main():\n    return Engine(Fast.from_pretrained('a').half())", FAST),
+    "what is promised": ("import models\n\ndef make(net: models.Fast):\n    return Engine(net)", FAST),
+    "what others are derived from": (
+        "import models\n\nclass Faster(models.Fast):\n    pass\n\ndef make(net: models.Fast):\n    return Engine(net)",
+        GUESSED,
+    ),
+    "what any module is": ("import torch\n\ndef make(net: torch.nn.Module):\n    return Engine(net)", GUESSED),
+    "what a function changes": (
+        "import models\n\ndef tuned(net: models.Fast):\n    return net\n\n"
+        "def main():\n    return Engine(tuned(load()).eval())",
+        FAST,
+    ),
+    "what a function changes of one that is seen": (
+        "def tuned(net):\n    return net\n\ndef main():\n    return Engine(tuned(Fast().half()))",
+        FAST,
+    ),
     "one that does not fit": ("def main():\n    return Engine(Other())", ()),
     "one of another package": ("def main():\n    return Engine(Outer())", ()),
     "what is not seen": ("def main():\n    return Engine(load())", GUESSED),
@@ -92,3 +108,9 @@ def test_what_a_test_gives_says_nothing(tmp_path: Path) -> None:
     """It may be a stand-in."""
     text = ENGINE.format(file="tests/test_engine.py", main=GIVEN["a name"][0])
     assert [GUESSED] == [one.runs for one in static.survey([write(tmp_path, text)], Config(root=tmp_path)).targets]
+
+
+@pytest.mark.parametrize("call", ["self.model(ids)", "self.model.forward(ids)"])
+def test_a_method_of_what_is_given_is_that_of_its_class(tmp_path: Path, call: str) -> None:
+    text = ENGINE.format(file="main.py", main=GIVEN["a name"][0]).replace("self.model(ids)", call)
+    assert [FAST] == [one.runs for one in static.survey([write(tmp_path, text)], Config(root=tmp_path)).targets]

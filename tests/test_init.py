@@ -382,6 +382,7 @@ CHECKED = """
 from kernels.ops import compare, scaled, scaled_reference, tested, tested_here, tree_verify, verify_tree, visualize_tree
 # file: kernels/ops.py
 import cv2
+import numpy as np
 import torch
 from torch.testing import assert_close
 from tqdm.auto import trange
@@ -419,6 +420,9 @@ def sampled(x: torch.Tensor, steps: int):
 def read(x: torch.Tensor, path: str):
     return x + torch.from_numpy(cv2.imread(path))
 
+def kept(x: torch.Tensor, path: str):
+    torch.save(x, path)
+
 def answered(x: torch.Tensor, graph: torch.cuda.CUDAGraph):
     x[0] = 1
     graph.replay()
@@ -427,6 +431,20 @@ class Step:
     def run(self, x: torch.Tensor):
         self.x[0] = x
         self.graph.replay()
+
+def print_tree(x: torch.Tensor):
+    return x.tolist()
+
+def mask_of(x: torch.Tensor):
+    offsets = x.tolist()
+
+    def mask(row, column):
+        return row >= offsets[column]
+
+    return mask
+
+def shuffled(x: torch.Tensor, state: np.random.RandomState | None = None):
+    return x[state.permutation(4)]
 
 def make_table(x: torch.Tensor):
     return x.tolist()
@@ -453,7 +471,14 @@ def gathered(x: torch.Tensor):
 
 @pytest.mark.parametrize(
     ("folder", "is_offered"),
-    [("examples", False), ("benchmarks/moe", False), ("test/moe", False), ("kernels/testing", False), ("parts", True)],
+    [
+        ("examples", False),
+        ("benchmarks/moe", False),
+        ("datasets", False),
+        ("test/moe", False),
+        ("kernels/testing", False),
+        ("parts", True),
+    ],
 )
 def test_nobody_captures_what_checks_results_or_shows_something(tmp_path: Path, folder: str, is_offered: bool) -> None:
     """A step that drafts are verified in is captured all the same."""
@@ -566,6 +591,27 @@ def test_a_model_that_gives_numbers_works_for_the_host(tmp_path: Path, given: st
     assert (("model:Aligner.forward",) if is_model else ()) == survey(tmp_path).models
     (tmp_path / "serve" / "__init__.py").write_text("from serve.model import Aligner")
     assert (("serve.model:Aligner.forward",) if is_model else ()) == survey(tmp_path).exports
+
+
+@pytest.mark.parametrize(
+    ("takes", "is_model"),
+    [("torch.Tensor", True), ("Picture", False), ("Image.Image", False), ("Picture | None", True)],
+)
+def test_a_model_of_pictures_works_on_the_host(tmp_path: Path, takes: str, is_model: bool) -> None:
+    """What one of a library for pictures is handed to draws, and is not captured."""
+    head = (
+        "import torch\nfrom PIL import Image\nfrom PIL.Image import Image as Picture\n\nclass Mixed(torch.nn.Module):\n"
+    )
+    write(tmp_path, f"# file: serve/model.py\n{head}    def forward(self, x: {takes}):\n        return x\n")
+    assert (("model:Mixed.forward",) if is_model else ()) == survey(tmp_path).models
+
+
+@pytest.mark.parametrize(("call", "is_model"), [("self.scales.add_batch(x)", False), ("self.scales.add(x)", True)])
+def test_a_model_that_measures_for_others_is_not_captured(tmp_path: Path, call: str, is_model: bool) -> None:
+    """It runs once over what weights are quantised by."""
+    head = "import torch\n\nclass Wrapped(torch.nn.Module):\n    def forward(self, x):\n"
+    write(tmp_path, f"# file: serve/model.py\n{head}        {call}\n        return self.layer(x)\n")
+    assert (("model:Wrapped.forward",) if is_model else ()) == survey(tmp_path).models
 
 
 @pytest.mark.parametrize(("folder", "is_offered"), [("examples", False), ("benchmarks", False), ("models", True)])
@@ -833,3 +879,23 @@ class Net(nn.Module):
     init(write(tmp_path, program.lstrip("\n")))
     assert load_config(tmp_path).regions == ()
     assert 0 == commands.main(["check", str(tmp_path)], standalone_mode=False)
+
+
+@pytest.mark.parametrize("name", ["serve", "serve-of-ours"])
+def test_names_are_those_that_hold_once_the_file_is_written(tmp_path: Path, name: str) -> None:
+    """A folder that its programs import by its own name is the folder of a project from then on, and no package."""
+    program = """
+# file: engine/__init__.py
+# file: engine/model.py
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        return x.max().item()
+# file: run.py
+from serve.engine.model import Net
+"""
+    folder = write(tmp_path / name, program.lstrip("\n"))
+    init(folder)
+    assert ("engine.model:Net.forward",) == load_config(folder).regions
+    assert 1 == commands.main(["check", str(folder)], standalone_mode=False)

@@ -18,7 +18,7 @@ ANSWERS: Mapping[object, Value] = {True: TRUE, False: FALSE, "none": NONE}
 PLACES: Mapping[str, Place] = {"device": Place.DEVICE, "host": Place.HOST}
 KINDS = ("bool", "device", "dtype", "float", "host-array", "int", "list", "none", "number", "object", "shape", "str")
 LISTS: Mapping[str, tuple[str, ...]] = {
-    "tensors": ("every", "some", "parameters", "called", "interfaces", "tests", "never", "fields", "single"),
+    "tensors": ("every", "some", "parameters", "called", "interfaces", "tests", "never", "fields", "single", "arrays"),
     "devices": ("device", "host", "neither", "other"),
     "callables": ("applied", "called", "branches", "backward", "default_device", "kernels"),
     "compilers": ("literals", "validating"),
@@ -29,8 +29,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "pre_hooks", "registers", "registers_tensors", "states", "trains",
     ),
     "phases": (
-        "checks", "compares", "export", "graphs", "interacts", "openers", "prepares", "prompt", "setup", "shown",
-        "timed", "token",
+        "calibrates", "checks", "compares", "draws", "export", "files", "graphs", "interacts", "openers", "prepares",
+        "prompt", "setup", "shown", "timed", "token",
     ),
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),
@@ -38,8 +38,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "arrays", "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
         "drawing", "filling", "foreign", "generators", "gradients", "hooks", "inferring", "kernels", "lasting",
         "launches", "lazy", "loaders", "modal", "ordering", "pairs", "parameters", "posting", "product", "reducing",
-        "replays", "selecting", "settings", "single", "sized", "stateful", "states", "streams", "telling", "training",
-        "transform", "unfilled", "uploads", "waiting", "weak",
+        "replays", "scripting", "selecting", "settings", "single", "sized", "stateful", "states", "streams", "telling",
+        "training", "transform", "unfilled", "uploads", "waiting", "weak",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

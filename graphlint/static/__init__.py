@@ -265,9 +265,12 @@ def _followed(interpreter: Interpreter, targets: Targets) -> _Part:
 
 @_without_collector()
 def survey(paths: Sequence[Path], config: Config) -> Survey:
-    """What is captured in these paths, and what may be. Raises UsageError."""
+    """What is captured in these paths, and what may be, by the names that hold once the folder is a project's.
+
+    Raises UsageError.
+    """
     files = discover(paths, config.exclude, config.root)
-    interpreter = _interpreter(files, builtin_rulebook(), {})
+    interpreter = _interpreter(files, builtin_rulebook(), {}, folder=normal(config.root))
     search = Search(interpreter, files)
     search.lexical()
     search.marked()
@@ -275,9 +278,13 @@ def survey(paths: Sequence[Path], config: Config) -> Survey:
 
 
 def _interpreter(
-    files: Sequence[Path], rulebook: Rulebook, detectors: Detectors, memory: Memory | None = None
+    files: Sequence[Path],
+    rulebook: Rulebook,
+    detectors: Detectors,
+    memory: Memory | None = None,
+    folder: Path | None = None,
 ) -> Interpreter:
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
-    project = Project(files, None if memory is None else memory.modules)
+    project = Project(files, None if memory is None else memory.modules, folder)
     entries = rulebook.entries.seen_from(lambda package: project.module(package) is not None)
     return Interpreter(project, rulebook.catalogue, rulebook.lexicon, entries, detectors)

@@ -192,7 +192,9 @@ def _device(value: Value | None, condition: Condition) -> Confidence | None:
         sure = min(places[Place.ANYWHERE], LOW if Place.HOST in places else MEDIUM)
     else:
         return None
-    return LOW if any(is_number(member) or member == _ARRAY for member in members(value)) else sure
+    if any(is_number(member) or member == _ARRAY for member in members(value)):
+        return LOW
+    return min(sure, MEDIUM) if UNKNOWN in members(value) else sure  # on another way it is what nobody knows
 
 
 def _host(value: Value | None, condition: Condition) -> Confidence | None:

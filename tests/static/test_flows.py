@@ -340,6 +340,25 @@ HELD = {
         def step(x, mode: Mode):
             return asked(run(x, Mode.DECODE), mode)
         """,
+    "the member that a call of an enum gives": """
+        from enum import Enum
+        class Kind(str, Enum):
+            FUSED = "fused"
+            PLAIN = "plain"
+        def resolved(kind: Kind | str) -> Kind:
+            try:
+                return Kind(kind)
+            except ValueError:
+                raise ValueError(f"no {kind!r}") from None
+        def run(x, kind: Kind | str = Kind.FUSED):
+            if resolved(kind) is Kind.FUSED:
+                return x + 1
+            return x.item()
+        def asked(x, kind: Kind | str):
+            return x.item() if resolved(kind) is Kind.PLAIN else x  # expect: GL101
+        def step(x):
+            return run(x) + run(x, "fused") + asked(x, "plain")
+        """,
 }
 
 

@@ -455,3 +455,31 @@ def test_a_parameter_has_no_truth(tmp_path: Path, asked: str, is_told: bool) -> 
     """It raises in eager runs as well, or there is none."""
     found = analyse(tmp_path, OF_MANY.format(asked=asked), regions=("main:Model.forward",)).shown
     assert ("GL301" in {code for _, _, code in found}) is is_told
+
+
+SCALED = """
+import torch
+
+class Step(torch.optim.Optimizer):
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                {first}
+                {more}
+                p.data.add_(p.grad, alpha=scale)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "more", "expected"),
+    [
+        ("scale = torch.norm(p)", "scale = scale * 2", Confidence.HIGH),
+        ("scale = -group['lr']", "if group['trust']:\n                    scale *= torch.norm(p)", Confidence.MEDIUM),
+    ],
+)
+def test_what_is_a_tensor_on_one_way_alone_is_a_guess(
+    tmp_path: Path, first: str, more: str, expected: Confidence
+) -> None:
+    """On the other way nobody knows what it is, and a number waits for nothing."""
+    found = analyse(tmp_path, SCALED.format(first=first, more=more), regions=("main:Step.step",)).report.findings
+    assert [expected] == [one.confidence for one in found if one.code == "GL101"]

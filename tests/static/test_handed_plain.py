@@ -30,6 +30,14 @@ HANDED = {
     "the number of dimensions": ("def run(xs, y):\n    return [{call}(x, y.ndim) for x in xs]", False),
     "how many there are": ("def run(x, ys):\n    count = len(ys)\n    return {call}(x, count)", False),
     "what is promised to be a number": ("def run(x, scale: int):\n    return {call}(x, scale=scale)", False),
+    "a number that is handed on": (
+        "def run(x, n):\n    return {call}(x, n)\n\ndef go(x):\n    return run(x, 2)",
+        False,
+    ),
+    "a tensor that is handed on": (
+        "def run(x, n):\n    return {call}(x, n)\n\ndef go(x):\n    return run(x, TABLE)",
+        True,
+    ),
     "a number before what a star gives": ("def run(x, xs):\n    return {call}(x, 2, *xs)", False),
     "what a star gives": ("def run(x, xs):\n    return {call}(*xs, 2)", True),
     "a tensor of the module": ("def run(x):\n    return {call}(x, TABLE)", True),
@@ -84,6 +92,70 @@ PROGRAMS = {
             return x + int(xs[0])  # expect: GL101
         def step(x: torch.Tensor, xs):
             return joined(x, xs)
+        """,
+    "a number that one of two functions is promised": """
+        def plain(x, share):
+            return torch.nn.functional.dropout(x, share)
+        def quick(x, share: float):
+            return torch.nn.functional.dropout(x, share)
+        def step(x: torch.Tensor, share, is_quick=True):
+            return (quick if is_quick else plain)(x, share)
+        """,
+    "a number that nobody is promised": """
+        def plain(x, share):
+            return x * share.relu().item()  # expect: GL101
+        def quick(x, share):
+            return x * share
+        def step(x: torch.Tensor, share, is_quick=True):
+            return (quick if is_quick else plain)(x, share)
+        """,
+    "what a number is made of with a size": """
+        def step(x, share):
+            rows = x.size()[0]
+            return x[: int(share * rows)]
+        """,
+    "what a number is made of with a size, and a tensor besides": """
+        def step(x, share):
+            rows = x.size()[0]
+            return x[: int(share * rows)] * share.relu()  # expect: GL101
+        """,
+    "sizes, which are no array": """
+        import numpy as np
+        def listed(sizes):
+            if isinstance(sizes, np.ndarray):
+                sizes = sizes.tolist()
+            return sizes
+        def step(x: torch.Tensor):
+            return x.view(listed(x.shape)) + len(listed([1, 2])) + listed(3)
+        """,
+    "a tensor, which is no array": """
+        import numpy as np
+        def listed(sizes):
+            if not isinstance(sizes, np.ndarray):
+                sizes = sizes.tolist()  # expect: GL101
+            return sizes
+        def step(x: torch.Tensor):
+            return x.view(listed(x))
+        """,
+    "what says which dimensions are meant": """
+        def step(x: torch.Tensor, dims):
+            last = x.size(dims[0])
+            return torch.cat([x, x], dim=dims[1]).transpose(dims[0], 1)[:last]
+        """,
+    "what several sizes are less": """
+        def step(x: torch.Tensor, wanted):
+            rows, columns = x.shape
+            top, left = (rows - wanted[0]) // 2, (columns - wanted[1]) // 2
+            return x[top : rows - top, left : columns - left]
+        """,
+    "what one size is less": """
+        def step(x: torch.Tensor, lengths):
+            rows, _ = x.shape
+            return x[: rows - lengths[0]]  # expect: GL304
+        """,
+    "what says how much is meant": """
+        def step(x: torch.Tensor, lengths):
+            return torch.cat([x, x], dim=0).narrow(0, 0, lengths[1])  # expect: GL304
         """,
     "what has no tensor's methods once it is divided": """
         def step(x: torch.Tensor, longest):

@@ -196,3 +196,44 @@ def test_what_the_region_sets_before_it_is_read_is_its_own(tmp_path: Path, forwa
 def test_what_begins_in_the_same_place_of_one_memory_is_no_other_array(tmp_path: Path, value: str, mark: str) -> None:
     """The graph has its address, whatever the length."""
     check(tmp_path, LOOP.format(forward=GIVES, prefill=f"self.cache.rows = {value}{mark}"))
+
+
+MEANT = """
+import torch
+from enum import Enum
+from kernels import scaled
+
+class Kind(str, Enum):
+    FUSED = "fused"
+    PLAIN = "plain"
+
+def resolved(kind):
+    try:
+        return Kind(kind)
+    except ValueError:
+        raise ValueError(kind) from None
+
+def run(x, lengths, kind=Kind.FUSED):
+    if resolved(kind) is Kind.FUSED:
+        return x * 2
+    return scaled(x, lengths[0].item())
+
+def main():
+    x, lengths = torch.ones(4, device="cuda"), torch.tensor([2, 3], device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = run(x, lengths, {kind})
+    lengths.copy_(torch.tensor([3, 4], device="cuda"))
+    graph.replay()
+    return y
+
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_told"),
+    [("Kind.FUSED", False), ("'fused'", False), ("resolved('fused')", False), ("'plain'", True), ("Kind.PLAIN", True)],
+)
+def test_the_member_that_a_call_of_an_enum_gives_decides(tmp_path: Path, kind: str, is_told: bool) -> None:
+    assert is_told is ("GL402" in {code for *_, code in analyse(tmp_path, MEANT.format(kind=kind)).shown})

@@ -417,3 +417,11 @@ def test_what_a_compiler_makes_a_constant_of_is_told_of_captures_alone(tmp_path:
         for opened in (COMPILED_HERE, CAPTURED_HERE)
     }
     assert not told[COMPILED_HERE] & {"GL104", "GL203"} and told[CAPTURED_HERE] & {"GL104", "GL203"}
+
+
+@pytest.mark.parametrize(("script", "is_told"), [("jit.script", False), ("no_grad()", True)])
+def test_a_script_is_made_of_the_source_of_what_is_compiled(tmp_path: Path, script: str, is_told: bool) -> None:
+    """Tried with torch 2.13: what it calls is the function that was compiled, and nothing compiled runs."""
+    text = STEPS.replace("torch.no_grad()", f"torch.{script}") + "    a = cell(x)\n    return a + head(y)\n"
+    text += "\n\nwith torch.no_grad():\n    x = torch.ones(4, 4, device='cuda')\n    run(x, x, x)\n"
+    assert is_told is ("GL510" in {code for *_, code in analyse(tmp_path, text).shown})

@@ -884,6 +884,37 @@ def test_what_is_set_where_nothing_is_captured_is_not_set_after_the_capture(
         ("graph = torch.cuda.CUDAGraph()\nwith torch.cuda.graph(graph):\n    step(x)", True),
     ],
 )
+def test_what_is_compiled_asks_for_a_memo_in_each_call(tmp_path: Path, capture: str, is_told: bool) -> None:
+    """It is compiled anew once the memo is dropped; a graph of one's own reads what is gone."""
+    again = "run(x)" if "compile" in capture else "graph.replay()"
+    text = f"""
+import torch
+class Step:
+    def __init__(self):
+        self.value = None
+        self.weight = torch.ones(4, 4, device="cuda")
+    def __call__(self, x):
+        if self.value is None:
+            self.value = self.weight * 2
+        return x @ self.value
+step = Step()
+x = torch.ones(4, 4, device="cuda")
+step(x)
+{capture}
+step.value = None
+{again}
+"""
+    found = [(line, code) for _, line, code in analyse(tmp_path, text).shown if code == "GL402"]
+    assert [(9, "GL402")] * is_told == found
+
+
+@pytest.mark.parametrize(
+    ("capture", "is_told"),
+    [
+        ("run = torch.compile(step, mode='reduce-overhead')\nrun(x)", False),
+        ("graph = torch.cuda.CUDAGraph()\nwith torch.cuda.graph(graph):\n    step(x)", True),
+    ],
+)
 def test_a_number_that_changes_compiles_anew(tmp_path: Path, capture: str, is_told: bool) -> None:
     """A compiled function asks its numbers each time, and counts them; a graph of one's own never does."""
     again = "run(x)" if "compile" in capture else "graph.replay()"
@@ -943,6 +974,44 @@ def test_a_capture_on_each_way_comes_before_what_replays(tmp_path: Path, otherwi
     (tmp_path / "program.py").write_text(_EITHER_WAY.format(otherwise=otherwise), encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
     assert is_told is bool(report.findings)
+
+
+_IN_TURN = """
+import torch
+
+class Step:
+    def __init__(self):
+        self.rows, self.graph = 2, None
+
+    def __call__(self, x):
+        return x[: self.rows] * 2
+
+class Bench:
+    def __init__(self):
+        self.graph, self.step = None, Step()
+
+    def run(self, x: torch.Tensor, rows: int):
+        self.step.rows = rows
+        {first}
+        for _ in range(9):
+            if {held} is None:
+                {held} = torch.cuda.CUDAGraph()
+                with torch.cuda.graph({held}):
+                    self.step(x)
+            else:
+                {held}.replay()
+"""
+
+
+@pytest.mark.parametrize(
+    ("held", "first", "is_told"),
+    [("graph", "graph = None", False), ("self.graph", "pass", True), ("graph", "global graph", True)],
+)
+def test_a_graph_of_one_call_has_seen_what_is_set_before(tmp_path: Path, held: str, first: str, is_told: bool) -> None:
+    """The next call makes another one; one that is kept replays what it has captured in the first."""
+    (tmp_path / "program.py").write_text(_IN_TURN.format(held=held, first=first), encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert is_told is any(found.confidence > Confidence.LOW for found in report.findings)
 
 
 _SETTING = """

@@ -24,11 +24,13 @@ _KEPT = 128 << 20  # bytes of files; a run searches all of them about ten times,
 class Project:
     """Finds modules by dotted name below the folders that are checked and the packages that are followed."""
 
-    def __init__(self, files: Iterable[Path], known: dict[Path, Module] | None = None) -> None:
+    def __init__(
+        self, files: Iterable[Path], known: dict[Path, Module] | None = None, folder: Path | None = None
+    ) -> None:
         self.files = list(files)
         self.trials: frozenset[str] = frozenset()  # files that only try the others, of which is told in a low voice
         self._known = known  # modules of an earlier run, which are those of this one where their text is the same
-        self.roots = Roots(self.files, self.ask)
+        self.roots = Roots(self.files, self.ask, folder)
         self.modules: dict[str, Module | None] = {}
         self.by_path: dict[Path, Module] = {}
         self.unreadable: dict[Path, str] = {}

@@ -41,9 +41,11 @@ class Ask(Protocol):
 class Roots:
     """The folders that dotted names begin below: those above the packages, and those that the program itself tells."""
 
-    def __init__(self, files: Sequence[Path], ask: Ask) -> None:
+    def __init__(self, files: Sequence[Path], ask: Ask, project: Path | None = None) -> None:
+        """Let names begin where the files lie; the folder of a `project` is one before a file of it says so."""
         self.files = files
         self.ask = ask
+        self.project = project
         self.folders: dict[Path, None] = {}
         self._only: dict[Path, set[str]] = {}  # the packages below a folder, where not all of them are looked at
         self._packages: dict[Path, bool] = {}
@@ -63,7 +65,7 @@ class Roots:
         self.folders.setdefault(above)
         outermost = above.joinpath(*folder.relative_to(above).parts[:1])
         if outermost not in self._projects:
-            self._projects[outermost] = any(reads.exists(outermost / name) for name in PROJECT_FILES)
+            self._projects[outermost] = self._is_project(outermost)
         if self._projects[outermost]:
             self.folders.setdefault(outermost)
 
@@ -140,8 +142,7 @@ class Roots:
         """
         for base in islice(root.parents, MAX_LEVELS):
             inner = root.relative_to(base).parts[0]
-            is_project = any(reads.exists(base / inner / name) for name in PROJECT_FILES)
-            if not inner.isidentifier() or (is_project and not self._is_package(base / inner)):
+            if not inner.isidentifier() or (self._is_project(base / inner) and not self._is_package(base / inner)):
                 return
             if not self._is_package(base):
                 yield base
@@ -186,6 +187,9 @@ class Roots:
                 if len(parts) > len(outer) and parts[: len(outer)] == outer and self._holds(root, parts[len(outer)]):
                     return base
         return None
+
+    def _is_project(self, folder: Path) -> bool:
+        return folder == self.project or any(reads.exists(folder / name) for name in PROJECT_FILES)
 
     def _is_package(self, folder: Path) -> bool:
         known = self._packages.get(folder)

@@ -114,6 +114,23 @@ class Classes:
     def is_enum(self, cls: ClassDefinition) -> bool:
         return any(self.is_a(cls, base) for base in _ENUMS)
 
+    def member_meant(self, cls: ClassDefinition, value: Value) -> Value | None:
+        """The member that a call of an enum gives: what is one stays itself, and what is spelt out is looked for."""
+        meant: list[Value] = []
+        given = tuple(members(value))
+        for member in given:
+            if isinstance(member, Const):
+                named = (name for name in cls.assignments if self._spells(cls, name, member))
+                meant += [found for name in named if (found := self.class_attribute(cls, name)) is not None]
+            elif isinstance(member, External) and self.members.get(member) is cls:
+                meant.append(member)
+        return union(meant) if len(meant) == len(given) else None
+
+    def _spells(self, cls: ClassDefinition, name: str, value: Const) -> bool:
+        lowered = (one for segment in cls.assignments[name] for one in cls.module.lowered(segment))
+        values = (one.value for one in lowered if isinstance(one, ir.Assign))
+        return any(isinstance(one, ir.Literal) and one.value == value.value for one in values)
+
     def find(self, cls: ClassDefinition, name: str, after: ClassDefinition | None = None) -> tuple[Base, object] | None:
         """The first class in order that defines a member, and the definitions, segments or nested class of it."""
         order = self.order(cls)

@@ -31,7 +31,10 @@ class Instances:
         return any(cls in self.interpreter.classes.order(one) for one in made)
 
     def construct(self, cls: ClassDefinition, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
-        """An object of a project class; inside a region its constructor is part of the region."""
+        """An object of a project class, or a member of an enum; in a region its constructor is part of the region."""
+        classes, given = self.interpreter.classes, arguments.positional
+        if len(given) == 1 and classes.is_enum(cls) and (meant := classes.member_meant(cls, given[0])) is not None:
+            return meant
         maker = self.interpreter.classes.maker(cls) if frame.in_region else None
         if maker is not None:
             made = self.interpreter.calls.call(maker, arguments.prepend(Class(cls)), node, frame)

@@ -39,7 +39,7 @@ from graphlint.static.life.record import Call
 from graphlint.static.life.records import Records
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import is_none
-from graphlint.values import UNKNOWN, members
+from graphlint.values import UNKNOWN, Const, External, members
 
 MAX_DEPTH = 14  # calls that nest
 
@@ -110,6 +110,8 @@ class Calls(Records):
                 return self.call_method(callee.receiver, callee.name, given, node, frame)
             case Outside():
                 return self.call_outside(callee.name, given, node, frame)
+            case Made(state={"wrapped": target}) if target is not None and self._is_scripted(frame.function):
+                return self.call(target, given, node, frame)
             case Made():
                 return self.call_made(callee, given, node, frame)
             case Thing():
@@ -192,6 +194,11 @@ class Calls(Records):
             receiver.attributes[definition.name] = self.run(closure, Arguments(), function.code, frame)
             return receiver.attributes[definition.name]
         return closure
+
+    def _is_scripted(self, function: Function) -> bool:
+        """Whether a function is made a script, of the source of what it calls: nothing compiled is run in it."""
+        scripting, names = self.interpreter.lexicon.life["scripting"], self.interpreter.names
+        return any(names.qualified_name(one, function.module) in scripting for one in function.code.decorators)
 
     def decorated(self, closure: Closure, decorators: tuple[ir.Expr, ...], frame: Frame) -> Object:
         """A nested function behind its decorators: those of the project are called, others pass it on."""
@@ -317,7 +324,12 @@ class Calls(Records):
         return bool({*self.interpreter.classes.external_bases(cls)} & self.interpreter.lexicon.modules["base"])
 
     def construct(self, cls: ClassDefinition, given: Arguments, node: ir.Node, frame: Frame) -> Object:
-        """An object of a class of the project."""
+        """An object of a class of the project, or the member of an enum that is meant."""
+        value = given.get(0)
+        asked = External(value.name) if isinstance(value, Outside) else Const(value) if isinstance(value, str) else None
+        if asked is not None and self.interpreter.classes.is_enum(cls):
+            meant = self.interpreter.classes.member_meant(cls, asked)
+            return Thing() if meant is None else self.concrete(meant)
         bases = self.interpreter.classes.external_bases(cls)
         place = frame.place(node)
         if any(self.interpreter.entries.opens_context(base) for base in bases):

@@ -30,8 +30,11 @@ _MADE = frozenset({"bool", "float", "int", "len", "list", "str", "tuple"})
 _NAMES = 2  # for names, one after the other
 
 
-def is_handed_plain(evaluator: Evaluator, function: Function, name: str) -> bool:
-    """Whether what is handed in for a parameter is a number, a string, a list or None wherever it is handed in."""
+def is_handed_plain(evaluator: Evaluator, function: Function, name: str, depth: int = _NAMES) -> bool:
+    """Whether what is handed in for a parameter is a number, a string, a list or None wherever it is handed in.
+
+    So it is where one function hands on what it is given, if all who call that one hand in such.
+    """
     owner, kinds = function.owner, evaluator.lexicon.callables
     position = [one.name for one in function.code.parameters].index(name)
     if owner is None and not function.is_nested:
@@ -52,7 +55,7 @@ def is_handed_plain(evaluator: Evaluator, function: Function, name: str) -> bool
             return False
         if given is not None and not is_none(given):
             is_handed = True
-            if not _is_plain(evaluator, given, caller, caller.module):
+            if not _is_plain(evaluator, given, caller, caller.module, depth):
                 return False
     return is_handed
 
@@ -121,10 +124,17 @@ def _is_plain(
             if not (taken or bound):
                 is_own = caller is not None and _is_bound(caller.code, name)
                 return not is_own and _is_plain_there(evaluator, name, module, depth - 1)
-            return all(promises_plain(evaluator, caller, one) for one in taken if caller is not None) and all(
-                one is not None and _is_plain(evaluator, one, caller, module, depth - 1) for one in bound
+            return all(_is_taken_plain(evaluator, caller, one, depth - 1) for one in taken if caller is not None) and (
+                all(one is not None and _is_plain(evaluator, one, caller, module, depth - 1) for one in bound)
             )
     return False
+
+
+def _is_taken_plain(evaluator: Evaluator, function: Function, parameter: ir.Parameter, depth: int) -> bool:
+    """Whether a parameter is promised to be plain, or is handed in so where nothing is promised of it."""
+    if promises_plain(evaluator, function, parameter):
+        return True
+    return parameter.annotation is None and is_handed_plain(evaluator, function, parameter.name, depth)
 
 
 def _is_plain_there(evaluator: Evaluator, name: str, module: Module, depth: int) -> bool:

@@ -35,6 +35,7 @@ class Reflection:
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
         self._tensor_types = evaluator.lexicon.tensors["every"]
+        self._arrays = evaluator.lexicon.tensors["arrays"]
         self._single = evaluator.lexicon.tensors["single"]
         self._called_tensors = tuple(evaluator.lexicon.tensors["called"])
 
@@ -75,6 +76,8 @@ class Reflection:
     def _is_of_elsewhere(self, value: Value, cls: str) -> bool | None:
         is_tensor = cls in self._tensor_types
         is_single = cls in self._single
+        if cls in self._arrays and isinstance(value, (Const, Host, Mapping, Sequence)) and value != Host("object"):
+            return value == Host("array")
         match value:
             case Tensor():
                 return True if is_tensor else None if cls.endswith(self._called_tensors) else False

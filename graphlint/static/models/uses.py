@@ -32,6 +32,7 @@ MAX_HANDS = 3  # functions that hand on a parameter, one after the other
 _COUNTS = frozenset({"int", "number", "size"})  # types of parameters that are read on the host
 _SIZE = "tensor-as-size"  # what becomes of a tensor that is taken for one
 _SIZES = frozenset({"int", "shape"})  # results that are sizes, or numbers of them
+_AXES = frozenset({"axis", "dim", "dim0", "dim1", "dims"})
 _MADE = frozenset({"factory", "object"})  # results of operations that need no tensor
 _PLAIN = (str, int, float, list, tuple, dict)
 
@@ -100,7 +101,7 @@ def _is_of_another_kind(evaluator: Evaluator, node: object, name: str) -> bool:
 
 def _handed_over(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[str]:
     """The names in what an operation is given, but for those that are sizes to it."""
-    for value, counts in _given(evaluator, call, module):
+    for value, _, counts in _given(evaluator, call, module):
         if not counts:
             yield from _computed_of(evaluator, value, module)
 
@@ -281,7 +282,9 @@ def _returns_size(evaluator: Evaluator, attr: str) -> bool:
 
 
 def _is_measured(evaluator: Evaluator, parts: list[object], name: str) -> bool:
-    """Whether a size is compared with what is made of a name: `rows, _ = x.shape; assert rows == 2 * name`."""
+    """Whether a size is compared with what is made of a name: `rows, _ = x.shape; assert rows == 2 * name`, or several
+    are less some items of it: `rows - name[0], columns - name[1]`.
+    """
     sizes: set[str] = set()
     for part in parts:
         match part:
@@ -289,21 +292,30 @@ def _is_measured(evaluator: Evaluator, parts: list[object], name: str) -> bool:
                 sizes |= names_in(targets)
             case ir.Assign(targets=targets, value=value) if value is not None and _is_size(evaluator, value):
                 sizes |= names_in(targets)
+    less = set[object]()
     for part in parts:
+        match part:
+            case ir.Binary(left=ir.Name(id=size), right=ir.Subscript(value=held, index=ir.Literal(value=item))):
+                less |= {item} if size in sizes and is_name(held, name) else set()
         if isinstance(part, ir.Compare):
             sides = [part.left, *(side for _, side in part.comparisons)]
             measured = [s for s in sides if _is_size(evaluator, s) or (isinstance(s, ir.Name) and s.id in sizes)]
             if measured and any(name in names_in(side) for side in sides if side not in measured):
                 return True
-    return False
+    return len(less) > 1
 
 
 def _counts(evaluator: Evaluator, call: ir.Call, name: str, named: Mapping[str, ir.Expr], module: Module) -> bool:
     """Whether a call takes a name for a number: as a size, in a list of data, or among those of `range` and `math`."""
     all_read = _is_of_numbers(evaluator, call, module)
-    read = (value for value, counts in _given(evaluator, call, module) if counts or all_read)
+    given = list(_given(evaluator, call, module))
+    read = (value for value, _, counts in given if counts or all_read)
     if any(is_name(size, name) for value in read for size in _sizes(value, named)):
         return True
+    if any(
+        taken in _AXES and isinstance(value, ir.Subscript) and is_name(value.value, name) for value, taken, _ in given
+    ):
+        return True  # of items: a tensor may say how much of another one is meant, but not which of its dimensions
     data = [argument.value for argument in call.arguments[:1] if isinstance(argument.value, ir.Display)]
     holds = any(is_name(element, name) for display in data for element in display.elements)
     factories = evaluator.lexicon.factories
@@ -337,8 +349,11 @@ def _adds_up(node: ir.Expr, name: str) -> bool:
     return isinstance(node, (ir.Name, ir.Binary)) and any(is_name(part, name) for part in _sizes(node, {}))
 
 
-def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tuple[ir.Expr, bool]]:
-    """The arguments of a call, each with whether an operation reads it on the host, as a size."""
+def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tuple[ir.Expr, str | None, bool]]:
+    """The arguments of a call, each with the parameter that takes it, and whether that is read on the host, as a size.
+
+    What a star gives has none.
+    """
     known = map(evaluator.catalogue.find, called_by(evaluator, call, module))
     operation = next(filter(None, known), None)
     skipped = 0
@@ -354,9 +369,10 @@ def _given(evaluator: Evaluator, call: ir.Call, module: Module) -> Iterator[tupl
         if argument.keyword is None and not argument.star:
             if taken is None or not taken.variadic:  # else it takes all that follow
                 taken = next(places, last)
-            yield argument.value, taken is not None and taken.name in sizes
+            name = taken.name if taken is not None else None
         else:
-            yield argument.value, argument.keyword in sizes
+            name = argument.keyword
+        yield argument.value, name, name in sizes
 
 
 def handed_to(
@@ -365,7 +381,8 @@ def handed_to(
     """The functions of the project that a call hands a name to, each with the parameter that takes it."""
     if not any(_adds_up(argument.value, name) for argument in call.arguments):
         return
-    for callee in members(evaluator.static_value(call.func, function.module)):
+    one_of = (call.func.body, call.func.orelse) if isinstance(call.func, ir.Conditional) else (call.func,)
+    for callee in (member for one in one_of for member in members(evaluator.static_value(one, function.module))):
         if isinstance(callee, Function):
             named = {parameter.name: parameter for parameter in callee.code.parameters}
             for argument, parameter in zip_longest(call.arguments, callee.code.parameters):

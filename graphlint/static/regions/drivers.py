@@ -95,9 +95,13 @@ def _asks_for_text(test: ir.Expr, name: str) -> bool:
 
 
 def _prepares(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
-    """Whether a function has texts or pictures made into tensors, by a keyword for that, or shows what it does."""
+    """Whether a function has texts or pictures made into tensors, by a keyword for that, or shows what it does, or
+    gathers what a model is quantised by.
+    """
     phases = interpreter.lexicon.phases
     for call in calls_in(code):
+        if isinstance(call.func, ir.Attribute) and phases["calibrates"].match(call.func.attr):
+            return True
         if any(one.keyword is not None and phases["prepares"].match(one.keyword) for one in call.arguments):
             return True
         called = interpreter.static_value(call.func, module)

@@ -89,8 +89,8 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
 def is_captured_whole(interpreter: Interpreter, cls: ClassDefinition) -> bool:
     """Whether a class is a model with a `forward` of its own, which may be captured.
 
-    What takes records, such as a table for each picture, is fed by the host, and what gives numbers works for it, as
-    does what makes batches of texts.
+    What takes records, such as a table for each picture, or a picture, is fed by the host, and what gives numbers
+    works for it, as does what makes batches of texts.
     """
     if "forward" not in cls.methods or not interpreter.classes.is_model(cls):
         return False
@@ -98,16 +98,22 @@ def is_captured_whole(interpreter: Interpreter, cls: ClassDefinition) -> bool:
     code = forward.code
     if code is None:
         return True
-    is_fed = _takes_records(code) or _gives_host(interpreter, code, cls.module)
+    is_fed = _takes_records(code) or _takes_pictures(interpreter, code, cls.module)
+    is_fed = is_fed or _gives_host(interpreter, code, cls.module)
     return not is_fed and not is_driver(interpreter, forward, cls)
 
 
 def _sets_up(interpreter: Interpreter, definition: Definition) -> bool:
-    """Whether a function sets something up by its name, maybe that of a class, or gives what such a one makes."""
+    """Whether a function sets something up by its name, maybe that of a class, or gives what such a one makes, or a
+    function that it defines.
+    """
     setup, made = interpreter.lexicon.phases["setup"], ""
     match definition.code:
         case ir.Code(body=[*_, ir.Return(value=ir.Call() as given)]):
             made = called_name(given) or ""
+        case ir.Code(body=[*others, ir.Return(value=ir.Name(id=name))]):
+            if any(isinstance(one, ir.Define) and one.code.name == name for one in others):
+                return True
     return bool(setup.match(made) or setup.match(definition.name) or _CLASS_NAME.fullmatch(definition.name))
 
 
@@ -130,8 +136,9 @@ def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition |
 def takes_tensors(interpreter: Interpreter, definition: Definition, owner: ClassDefinition | None) -> bool:
     """Whether a parameter is promised to be a tensor, or is used like one where nothing is promised.
 
-    What gives something of the host, or takes an array of it, works there, and so does what reads records: nobody
-    captures that. Arrays are asked for much that tensors have as well, so a file that uses none says what it is about.
+    What gives something of the host, or takes an array of it, works there, and so does what reads records, or draws
+    from a generator of the host that it is handed: nobody captures that. Arrays are asked for much that tensors have as
+    well, so a file that uses none says what it is about.
     """
     function = function_of(definition, owner)
     if function is None or _gives_host(interpreter, function.code, definition.module) or _takes_records(function.code):
@@ -140,6 +147,8 @@ def takes_tensors(interpreter: Interpreter, definition: Definition, owner: Class
         return False
     code = function.code
     parameters = code.parameters[1:] if owner is not None else code.parameters
+    if any(_draws(interpreter, parameter, definition.module) for parameter in parameters):
+        return False
     if any(parameter.annotation is not None for parameter in parameters):
         promised = (interpreter.refine(UNKNOWN, parameter, function) for parameter in parameters)
         return any(_carries_tensors(interpreter, member) for value in promised for member in members(value))
@@ -149,6 +158,14 @@ def takes_tensors(interpreter: Interpreter, definition: Definition, owner: Class
     ):
         return False
     return any(treats_as_tensor(interpreter, node, names, definition.module) for node in walk(code.body))
+
+
+def _draws(interpreter: Interpreter, parameter: ir.Parameter, module: Module) -> bool:
+    """Whether a parameter is promised to be a generator of the host, or may be one."""
+    named = (part for part in walk(parameter.annotation) if isinstance(part, (ir.Attribute, ir.Name)))
+    promised = [interpreter.static_value(part, module) for part in named]
+    generators = interpreter.lexicon.phases["draws"]
+    return any(isinstance(one, External) and generators.match(one.name) for one in promised)
 
 
 def _carries_tensors(interpreter: Interpreter, value: Value) -> bool:
@@ -173,6 +190,17 @@ def _takes_records(code: ir.Code) -> bool:
             case ir.Subscript(value=ir.Name(id=one), index=ir.Literal(value=str())):
                 asked.add(one)
     return not taken.isdisjoint(asked)
+
+
+def _takes_pictures(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    """Whether a parameter is promised to be an array of the host, or a picture of it."""
+    pictures = interpreter.lexicon.phases["interacts"]
+    promised = (one.annotation for one in code.parameters if isinstance(one.annotation, (ir.Attribute, ir.Name)))
+    for node in promised:
+        value = interpreter.static_value(node, module)
+        if _is_of_host(interpreter, node, module) or (isinstance(value, External) and pictures.match(value.name)):
+            return True
+    return False
 
 
 def _gives_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
@@ -212,9 +240,11 @@ def _is_of_host(interpreter: Interpreter, node: ir.Expr, module: Module) -> bool
 
 
 def _is_outside(interpreter: Interpreter, definition: Definition, owner: ClassDefinition | None) -> bool:
-    """Whether a function calls what tells tests that results are the same, shows people what goes on, or replays."""
+    """Whether a function calls what tells tests that results are the same, shows people what goes on, writes files, or
+    replays.
+    """
     function, lexicon = function_of(definition, owner), interpreter.lexicon
-    named = [lexicon.phases[kind] for kind in ("compares", "interacts")]
+    named = [lexicon.phases[kind] for kind in ("compares", "files", "interacts")]
     for call in calls_in(function.code) if function is not None else ():
         if isinstance(call.func, ir.Attribute) and lexicon.host_state["replays"].match(call.func.attr):
             return True

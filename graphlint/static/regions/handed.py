@@ -6,9 +6,10 @@ though nothing leads from there into the region.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from graphlint.static.domain.callers import calls_by_name
+from graphlint.static.domain.program import Class
 from graphlint.static.index.module import ClassDefinition, Definition
 from graphlint.static.index.parts import function_at
 from graphlint.static.index.roots import is_test
@@ -25,7 +26,10 @@ def classes_handed_in(interpreter: Interpreter, hole: Hole) -> frozenset[str]:
     """The names of the classes that are handed to a constructor for what a hole calls; none if that is not seen."""
     module_name, _, qualname = hole.functions[-1].partition(":")
     match hole.made.node.func:
-        case ir.Attribute(value=ir.Name(id="self"), attr=attribute):
+        case (
+            ir.Attribute(value=ir.Name(id="self"), attr=attribute)
+            | ir.Attribute(value=ir.Attribute(value=ir.Name(id="self"), attr=attribute))
+        ):
             module = interpreter.project.module(module_name)
             owner = module.index.classes.get(qualname.split(".")[0]) if module is not None else None
             return frozenset(_held(interpreter, owner, attribute, _DEPTH)) if owner is not None else frozenset()
@@ -54,6 +58,14 @@ def _made(
                 yield from _made(interpreter, one, at, owner, depth)
         case ir.Call(func=ir.Name() | ir.Attribute() as func) if _is_class(last_name(func)):
             yield last_name(func) or ""
+        case ir.Call(func=ir.Attribute(value=ir.Name(id=name))) if _is_class(name) and not name.isupper():
+            yield name  # which makes one of itself; `F` and `T` are modules
+        case ir.Call(func=ir.Name(id=name), arguments=[ir.Argument(value=given), *_]) if (
+            name in at.module.index.functions
+        ):
+            changing = at.module.index.functions[name][-1].code
+            yield from _promised(interpreter, changing.parameters[:1] if changing is not None else (), at)
+            yield from _made(interpreter, given, at, owner, depth - 1)
         case ir.Call(func=ir.Attribute(value=ir.Call() | ir.Name() | ir.Attribute() as moved)):
             yield from _made(interpreter, moved, at, owner, depth - 1)
         case ir.Attribute(value=ir.Name(id="self"), attr=name) if owner is not None:
@@ -62,9 +74,19 @@ def _made(
             values = [one.value for one in assignments_to(code, name) if one.value is not None]
             for value in values:
                 yield from _made(interpreter, value, at, owner, depth - 1)
-            names = [one.name for one in code.parameters]
-            if not values and name in names:
+            taken = [one for one in code.parameters if one.name == name and not values]
+            yield from _promised(interpreter, taken, at)
+            if taken:
                 yield from _given(interpreter, at, owner, name, depth - 1)
+
+
+def _promised(interpreter: Interpreter, parameters: Iterable[ir.Parameter], at: Definition) -> Iterator[str]:
+    """The names of the classes that parameters are promised to be of, from which no others are derived."""
+    for one in parameters:
+        if isinstance(one.annotation, (ir.Attribute, ir.Name)):
+            promised = interpreter.static_value(one.annotation, at.module)
+            if isinstance(promised, Class) and not interpreter.classes.subclasses(promised.definition):
+                yield promised.definition.name
 
 
 def _given(

@@ -21,7 +21,7 @@ class Called:
 
     It `is_lazy` where a condition asks whether something is there already, so that the next call does without;
     `branches` are those that it stands in: the line of the test, and which way. `owner` is the last name of what it is
-    a method of, or `UNNAMED`.
+    a method of, or `UNNAMED`; it `is_of_name` if that is a variable.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Called:
     inner: tuple[str, ...]
     branches: Branches = ()
     owner: str = ""
+    is_of_name: bool = False
 
     def excludes(self, branches: Branches, loops: Loops) -> bool:
         """Whether what stands in these branches is left out where this is called, in the same round of all loops."""
@@ -56,8 +57,8 @@ def _collect(node: ast.AST, around: Called, found: list[Called]) -> None:
     """The calls in a node, of which those around it say the rest; `line` is how many lines there are before."""
     match node:
         case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name) as func):
-            owner = _owner_of(func)
-            found.append(replace(around, name=name, line=(func.end_lineno or 0) + around.line, owner=owner))
+            line, is_of_name = (func.end_lineno or 0) + around.line, _is_of_name(func)
+            found.append(replace(around, name=name, line=line, owner=_owner_of(func), is_of_name=is_of_name))
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
             around = Called("", around.line, (), False, False, (*around.inner, name))
         case ast.If(test=test):
@@ -84,6 +85,10 @@ def _owner_of(func: ast.expr) -> str:
         case ast.Attribute():
             return UNNAMED
     return ""
+
+
+def _is_of_name(func: ast.expr) -> bool:
+    return isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name)
 
 
 def _asks_for_presence(test: ast.expr) -> bool:

@@ -89,8 +89,8 @@ class Judged:
                 yield read.place, self._event(read, _best(uses), late)
 
     def _memos(self) -> Iterator[tuple[Place, Event]]:
-        """What a warm-up computes once and keeps, and the program drops after a capture."""
-        for change in self.traces.memos.values():
+        """What a warm-up computes once and keeps, and the program drops after a capture; but not what is compiled."""
+        for change in (one for one in self.traces.memos.values() if not one.place.is_soft):
             dropped = [
                 (written, when)
                 for written, when in self.late(change.state, change.place.sink)

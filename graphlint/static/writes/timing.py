@@ -15,11 +15,12 @@ from pathlib import Path
 from graphlint.static.domain.contexts import OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Module
+from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.bodies import Body
 from graphlint.static.writes.called import Branches, Called, Loops, calls_in
 from graphlint.static.writes.homes import Caller, Homes, Named, lies_in, places_of
 from graphlint.static.writes.keys import Key, keys_in
-from graphlint.static.writes.stores import Written, stores_to
+from graphlint.static.writes.stores import Store, Written, stores_to
 
 MAX_CALLERS = 4  # functions that call one another on the way to what writes
 _OWN = ("", "self", "cls")  # what methods are called on that are of the class around
@@ -198,7 +199,7 @@ class Timing:
         again, opens = [c for c in openings if not c.is_conditional], bool(openings)
         openings += [c for c in calls if c.line > line and self.homes.captures.may_have(c.name, body.module)]
         is_made = body.definition is not None and self.constructing.match(body.definition.name) is not None
-        if not (again or is_made) and any(self._replays_earlier(c, openings, loops, body) for c in calls):
+        if not (again or is_made) and any(self._replays_earlier(c, openings, line, loops, body) for c in calls):
             return When.SURELY
         return When.NEVER if opens else None
 
@@ -206,11 +207,13 @@ class Timing:
         """Whether a call may lead to a capture; before a line, whether it does: a setup is called `finalize`, too."""
         return (self.opening.has if call.line < line else self.opening.may_have)(call.name, module)
 
-    def _replays_earlier(self, call: Called, openings: list[Called], loops: Loops, body: Body) -> bool:
+    def _replays_earlier(self, call: Called, openings: list[Called], line: int, loops: Loops, body: Body) -> bool:
         """Whether a call launches a graph that an earlier run has captured: neither it nor what comes with it does."""
         earlier = [one.branches for one in openings if one.line < call.line]
         if not self.is_replay(call.name, body) or _comes_before(earlier, call.branches):
             return False
+        if call.is_of_name and _makes(body, call.owner):  # no earlier run has left it a graph, but for one of a loop
+            return bool(set(call.loops) & set(loops)) or any(first == line for first, _ in call.loops)
         return bool(set(call.loops) & set(loops)) or not self.homes.captures.may_have(call.name, body.module)
 
     @staticmethod
@@ -254,6 +257,26 @@ def _comes_before(taken: list[Branches], here: Branches) -> bool:
         if both <= found:
             return any(here[: len(way)] == way for way in found)
         found |= both
+
+
+def _makes(body: Body, name: str) -> bool:
+    """Whether a variable of a function holds nothing, or a new object, and what is there before or behind it never."""
+    if body.definition is None:
+        return False
+    segment = body.definition.segment
+    tree = tree_of(body.module.source_of(segment))
+    shared = (part.names for part in nodes_in(tree) if isinstance(part, (ast.Global, ast.Nonlocal))) if tree else ()
+    own = [one.store for one in stores_to(body.module, name, False) if one.segment == segment]
+    return bool(own) and not any(name in names for names in shared) and all(_is_new(one, body.inner) for one in own)
+
+
+def _is_new(store: Store, inner: tuple[str, ...]) -> bool:
+    match store.value:
+        case ast.Constant(value=None):
+            return store.inner == inner and store.form == "assign"
+        case ast.Call(func=ast.Name(id=made) | ast.Attribute(attr=made)):
+            return store.inner == inner and store.form == "assign" and made[:1].isupper()
+    return False
 
 
 def _is_of_new(written: Written) -> bool:
