@@ -30,7 +30,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     ),
     "phases": (
         "checks", "compares", "export", "graphs", "interacts", "openers", "prepares", "prompt", "setup", "shown",
-        "timed", "token",
+        "stopwatch", "timed", "token",
     ),
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),

@@ -46,7 +46,9 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
         package = module.name.rpartition(".")[0]
         if not module.is_package and not offered.get(package) and not interpreter.project.ask(module.path, _SCRIPT):
             offering = (
-                one for one in _operators(interpreter, module) if not is_called(interpreter, one.rpartition(":")[2])
+                one
+                for one in _operators(interpreter, module)
+                if not is_called(interpreter, one.rpartition(":")[2], shown)
             )
             found.update(dict.fromkeys(offering))
     found.update(dict.fromkeys(_training(interpreter, [m for m in modules if not is_test(m.name)])))
@@ -59,9 +61,10 @@ def only_shown(interpreter: Interpreter, files: Collection[Path]) -> frozenset[P
     return set_apart(files, lambda name: is_test(name) or any(names.match(name.lower()) for names in named))
 
 
-def is_called(interpreter: Interpreter, name: str) -> bool:
-    """Whether something of a name is called in the files, tests left out."""
-    modules = (module for module in interpreter.project.calling(name) if not is_test(module.name))
+def is_called(interpreter: Interpreter, name: str, shown: Set[Path]) -> bool:
+    """Whether something of a name is called in the files, tests and what is only `shown` left out."""
+    calling = interpreter.project.calling(name)
+    modules = (module for module in calling if module.path not in shown and not is_test(module.name))
     return any(True for module in modules for _ in segments_with(module, name, called))
 
 
