@@ -455,3 +455,17 @@ def test_a_parameter_has_no_truth(tmp_path: Path, asked: str, is_told: bool) -> 
     """It raises in eager runs as well, or there is none."""
     found = analyse(tmp_path, OF_MANY.format(asked=asked), regions=("main:Model.forward",)).shown
     assert ("GL301" in {code for _, _, code in found}) is is_told
+
+
+@pytest.mark.parametrize(
+    ("name", "is_mask"),
+    [("padding_mask", True), ("image_masks", True), ("mask_rows", False), ("masks_to_rows", False)],
+)
+def test_a_tensor_that_is_called_a_mask_is_one_where_it_selects(name: str, is_mask: bool, tmp_path: Path) -> None:
+    program = f"""
+        import torch
+        def step(x: torch.Tensor, {name}: torch.Tensor):
+            return x[{name}, :]
+        """
+    found = analyse(tmp_path, program, regions=("main:step",)).shown
+    assert [code for _, _, code in found] == ["GL305"] * is_mask

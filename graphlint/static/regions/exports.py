@@ -61,7 +61,7 @@ def only_shown(interpreter: Interpreter, files: Collection[Path]) -> frozenset[P
     return set_apart(files, lambda name: is_test(name) or any(names.match(name.lower()) for names in named))
 
 
-def is_called(interpreter: Interpreter, name: str, shown: Set[Path]) -> bool:
+def is_called(interpreter: Interpreter, name: str, shown: Set[Path] = frozenset()) -> bool:
     """Whether something of a name is called in the files, tests and what is only `shown` left out."""
     calling = interpreter.project.calling(name)
     modules = (module for module in calling if module.path not in shown and not is_test(module.name))
