@@ -453,7 +453,15 @@ def gathered(x: torch.Tensor):
 
 @pytest.mark.parametrize(
     ("folder", "is_offered"),
-    [("examples", False), ("benchmarks/moe", False), ("test/moe", False), ("kernels/testing", False), ("parts", True)],
+    [
+        ("examples", False),
+        ("benchmarks/moe", False),
+        ("test/moe", False),
+        ("kernels/testing", False),
+        ("kernels/torch_ref", False),
+        ("kernels/torch_fast", True),
+        ("parts", True),
+    ],
 )
 def test_nobody_captures_what_checks_results_or_shows_something(tmp_path: Path, folder: str, is_offered: bool) -> None:
     """A step that drafts are verified in is captured all the same."""

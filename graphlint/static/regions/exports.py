@@ -39,7 +39,8 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
     """
     found_in = (interpreter.project.module_at(path) for path in files)
     modules = [m for m in found_in if m.path not in shown and interpreter.project.is_named(m)]
-    public = [module for module in modules if not is_test(module.name) and not _is_private(module.name)]
+    checks = interpreter.lexicon.phases["checks"]
+    public = [module for module in modules if not is_test(module.name) and not _is_private(module.name, checks)]
     offered = {module.name: list(_operators(interpreter, module)) for module in public if module.is_package}
     found = dict.fromkeys(one for package in offered.values() for one in package)
     for module in () if captures else public:
@@ -251,5 +252,7 @@ def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
             yield from (f"{module.name}:{cls.qualname}.{name}" for name in names if name in cls.methods)
 
 
-def _is_private(module: str) -> bool:
-    return any(part.startswith("_") and not part.startswith("__") for part in module.split("."))
+def _is_private(module: str, checks: re.Pattern[str]) -> bool:
+    """Whether a module is for the library alone, or holds what its results are compared with, as `torch_ref` does."""
+    parts = module.split(".")
+    return any((part.startswith("_") and not part.startswith("__")) or checks.match(part) for part in parts)
