@@ -477,6 +477,8 @@ def gathered(x: torch.Tensor):
         ("datasets", False),
         ("test/moe", False),
         ("kernels/testing", False),
+        ("kernels/torch_ref", False),
+        ("kernels/torch_fast", True),
         ("parts", True),
     ],
 )
@@ -691,6 +693,46 @@ def test_what_captures_by_itself_or_is_run_by_itself_offers_nothing(tmp_path: Pa
         program = program.replace("# file: kernels/ops.py\n", '# file: kernels/ops.py\nmain = __name__ == "__main__"\n')
     found = survey(write(tmp_path, program + (gate + more.lstrip("\n") if more else "")))
     assert all(entry.split(":")[1].partition(".")[0] in ("Adam", "Double") for entry in found.exports)
+
+
+@pytest.mark.parametrize(
+    ("folder", "ends", "is_offered"),
+    [
+        ("scripts/benchmarks", "return None", True),
+        ("serve", "return begin.elapsed_time(end)", True),
+        ("serve", "return begin, end", False),
+    ],
+)
+def test_a_benchmark_that_captures_what_it_times_is_no_application(
+    tmp_path: Path, folder: str, ends: str, is_offered: bool
+) -> None:
+    """That it calls a function does not mean that something else captures that. What stands for one is never run."""
+    program = f"""
+# file: kernels/__init__.py
+# file: kernels/ops.py
+import torch
+
+def scaled(x: torch.Tensor):
+    return x * 2
+
+def scaled_fake(x: torch.Tensor):
+    return torch.empty_like(x)
+
+def fake_quantized(x: torch.Tensor):
+    return x.round()
+# file: {folder}/speed.py
+import torch
+from kernels.ops import scaled
+
+def run(x, timed, begin, end):
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        timed(x)
+    {ends}
+"""
+    if folder != "serve":
+        program += "\nprint(scaled(torch.ones(4)))\n"
+    offered = ("kernels.ops:scaled", "kernels.ops:fake_quantized") if is_offered else ()
+    assert offered == tuple(sorted(survey(write(tmp_path, program)).exports, reverse=True))
 
 
 OPERATOR = """

@@ -108,7 +108,7 @@ class Item:
         tensor = device_tensor(self.value)
         if tensor is None:
             return False
-        return tensor.is_mask or (tensor.dtype is None and (self.name or "").endswith("mask"))
+        return tensor.is_mask or (tensor.dtype is None and (self.name or "").endswith(("mask", "masks")))
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     ),
     "phases": (
         "calibrates", "checks", "compares", "draws", "export", "files", "graphs", "interacts", "openers", "prepares",
-        "prompt", "setup", "shown", "timed", "token",
+        "prompt", "setup", "shown", "stopwatch", "timed", "token",
     ),
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),

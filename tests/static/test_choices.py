@@ -173,6 +173,29 @@ def test_a_declared_function_behind_a_decorator_that_may_wrap_it_is_told_by_its_
     assert said and all(text.startswith("step is ") for text in said)
 
 
+@pytest.mark.parametrize(
+    ("looked_up", "may_be_missing"),
+    [
+        ('os.environ.get("SPLITS")', True),
+        ('os.getenv("SPLITS")', True),
+        ('re.match("[0-9]+", name)', True),
+        ('str(os.environ.get("SPLITS"))', False),
+        ("len(name)", False),
+    ],
+)
+def test_what_the_host_looks_up_may_be_missing(looked_up: str, may_be_missing: bool, tmp_path: Path) -> None:
+    program = f"""
+        import os, re, torch
+        def step(lengths: torch.Tensor, name: str):
+            forced = {looked_up}
+            if forced is not None:
+                return lengths
+            return lengths.min().item()
+        """
+    found = analyse(tmp_path, program, regions=("main:step",)).shown
+    assert [code for _, _, code in found] == ["GL101"] * may_be_missing
+
+
 _FLAGGED = """
 import torch
 

@@ -483,3 +483,17 @@ def test_what_is_a_tensor_on_one_way_alone_is_a_guess(
     """On the other way nobody knows what it is, and a number waits for nothing."""
     found = analyse(tmp_path, SCALED.format(first=first, more=more), regions=("main:Step.step",)).report.findings
     assert [expected] == [one.confidence for one in found if one.code == "GL101"]
+
+
+@pytest.mark.parametrize(
+    ("name", "is_mask"),
+    [("padding_mask", True), ("image_masks", True), ("mask_rows", False), ("masks_to_rows", False)],
+)
+def test_a_tensor_that_is_called_a_mask_is_one_where_it_selects(name: str, is_mask: bool, tmp_path: Path) -> None:
+    program = f"""
+        import torch
+        def step(x: torch.Tensor, {name}: torch.Tensor):
+            return x[{name}, :]
+        """
+    found = analyse(tmp_path, program, regions=("main:step",)).shown
+    assert [code for _, _, code in found] == ["GL305"] * is_mask

@@ -325,3 +325,45 @@ def step(x, offsets):
 """
     (found,) = [one for one in analyse(tmp_path, text, regions=("main:step",)).report.findings if one.code == "GL101"]
     assert [one.text for one in found.when] == (when or ["x.dim() > 0"])
+
+
+@pytest.mark.parametrize(
+    ("made", "is_reported"),
+    [
+        ("Layer(4, **settings)", True),
+        ("Layer(**dict(settings, size=4))", True),
+        ("Layer(4)", False),
+        ("Layer(4, **{'name': 'x'})", False),
+        ("Layer(4, narrow=0, **settings)", False),
+        ("layer_of(4, **settings)", False),
+    ],
+)
+def test_what_a_constructor_has_by_default_may_stand_in_unknown_settings(
+    made: str, is_reported: bool, tmp_path: Path
+) -> None:
+    """A function that is given such keywords hands them on as a rule, and keeps its own defaults."""
+    program = f"""
+        import torch
+        from torch import nn
+
+        class Layer(nn.Module):
+            def __init__(self, size=1, narrow=0, name=""):
+                super().__init__()
+                self.narrow = narrow
+
+            def forward(self, x):
+                return x[x > 0] if self.narrow > 0 else x
+
+        def layer_of(size, narrow=0, **more):
+            return Layer(size, narrow)
+
+        class Model(nn.Module):
+            def __init__(self, settings: dict):
+                super().__init__()
+                self.layer = {made}
+
+            def forward(self, x: torch.Tensor):
+                return self.layer(x)
+        """
+    found = analyse(tmp_path, program, regions=("main:Model.forward",)).shown
+    assert [code for _, _, code in found] == ["GL305"] * is_reported

@@ -108,7 +108,9 @@ class Signatures:
         possible = []
         if parameter.kind == "positional" and arguments.star is not None:
             possible.append(self._any_of(arguments.star, parameter, function))
-        if arguments.double_star is not None and parameter.default is None:
+        # Settings that nobody knows are what a constructor is told by; a function hands such keywords on as a rule.
+        is_set_up = function.code.name == "__init__" and isinstance(parameter.default, ir.Literal)
+        if arguments.double_star is not None and (parameter.default is None or is_set_up):
             possible.append(self._any_of(arguments.double_star, parameter, function))
         if parameter.default is not None:
             possible.append(self.default(parameter, function))

@@ -160,7 +160,8 @@ class Comparisons:
             case Const(), Const():
                 return left == right if NONE in (left, right) else bool(left.value == right.value)
             case _ if left == NONE or right == NONE:
-                return left == right
+                # What a library of the host looks up, as `os.environ.get("X")` does, may be nothing.
+                return None if Host("object") in (left, right) else left == right
             case _ if ACCELERATOR in (left, right) and left != right:
                 other = left if right == ACCELERATOR else right
                 kind = self.evaluator.lexicon.devices.get(getattr(other, "value", ""))

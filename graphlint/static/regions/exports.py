@@ -39,14 +39,17 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
     """
     found_in = (interpreter.project.module_at(path) for path in files)
     modules = [m for m in found_in if m.path not in shown and interpreter.project.is_named(m)]
-    public = [module for module in modules if not is_test(module.name) and not _is_private(module.name)]
+    checks = interpreter.lexicon.phases["checks"]
+    public = [module for module in modules if not is_test(module.name) and not _is_private(module.name, checks)]
     offered = {module.name: list(_operators(interpreter, module)) for module in public if module.is_package}
     found = dict.fromkeys(one for package in offered.values() for one in package)
     for module in () if captures else public:
         package = module.name.rpartition(".")[0]
         if not module.is_package and not offered.get(package) and not interpreter.project.ask(module.path, _SCRIPT):
             offering = (
-                one for one in _operators(interpreter, module) if not is_called(interpreter, one.rpartition(":")[2])
+                one
+                for one in _operators(interpreter, module)
+                if not is_called(interpreter, one.rpartition(":")[2], shown)
             )
             found.update(dict.fromkeys(offering))
     found.update(dict.fromkeys(_training(interpreter, [m for m in modules if not is_test(m.name)])))
@@ -59,9 +62,10 @@ def only_shown(interpreter: Interpreter, files: Collection[Path]) -> frozenset[P
     return set_apart(files, lambda name: is_test(name) or any(names.match(name.lower()) for names in named))
 
 
-def is_called(interpreter: Interpreter, name: str) -> bool:
-    """Whether something of a name is called in the files, tests left out."""
-    modules = (module for module in interpreter.project.calling(name) if not is_test(module.name))
+def is_called(interpreter: Interpreter, name: str, shown: Set[Path] = frozenset()) -> bool:
+    """Whether something of a name is called in the files, tests and what is only `shown` left out."""
+    calling = interpreter.project.calling(name)
+    modules = (module for module in calling if module.path not in shown and not is_test(module.name))
     return any(True for module in modules for _ in segments_with(module, name, called))
 
 
@@ -278,5 +282,7 @@ def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
             yield from (f"{module.name}:{cls.qualname}.{name}" for name in names if name in cls.methods)
 
 
-def _is_private(module: str) -> bool:
-    return any(part.startswith("_") and not part.startswith("__") for part in module.split("."))
+def _is_private(module: str, checks: re.Pattern[str]) -> bool:
+    """Whether a module is for the library alone, or holds what its results are compared with, as `torch_ref` does."""
+    parts = module.split(".")
+    return any((part.startswith("_") and not part.startswith("__")) or checks.match(part) for part in parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,8 @@ from graphlint.static.regions.exports import exported, is_captured_whole, only_s
 from graphlint.static.regions.proposals import propose_targets, runs_anything
 from graphlint.static.regions.replaced import replacing
 from graphlint.static.regions.targets import rows_for
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import calls_in
 from graphlint.targets import Target
 
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -68,7 +70,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
             found[entry] = len(_built_of(cls, parts))
             packages.update(base.partition(".")[0] for base in interpreter.classes.external_bases(cls))
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
-    own = [one for one in interpreter.regions.values() if not _is_of_test(one.region, interpreter)]
+    own = [one for one in interpreter.regions.values() if not _is_beside(one.region, interpreter, shown)]
     captured = (interpreter.project.module_at(path) for path in files if path not in shown)
     offered = tuple(one for one in exported(interpreter, files, shown, bool(own)) if one not in reached.functions)
     run_elsewhere = replacing(interpreter, (one for one in captured if not is_test(one.name)))
@@ -96,8 +98,15 @@ def _entry(cls: ClassDefinition) -> str:
     return f"{cls.module.name}:{cls.qualname}.forward"
 
 
-def _is_of_test(region: Region, interpreter: Interpreter) -> bool:
-    return is_test(interpreter.project.module_at(Path(region.path)).name)
+def _is_beside(region: Region, interpreter: Interpreter, shown: Set[Path]) -> bool:
+    """Whether a region is one of what tests or times the others, or shows how they are used."""
+    path, stopwatch = Path(region.path), interpreter.lexicon.phases["stopwatch"]
+    module = interpreter.project.module_at(path)
+    if path in shown or is_test(module.name):
+        return True
+    around = (one for one in module.index.all_functions() if one.segment.first <= region.line <= one.segment.last)
+    calls = (call for one in around if one.code is not None for call in calls_in(one.code))
+    return any(isinstance(call.func, ir.Attribute) and stopwatch.match(call.func.attr) for call in calls)
 
 
 def _built_of(cls: ClassDefinition, parts: Mapping[ClassDefinition, set[str]]) -> set[str]:
