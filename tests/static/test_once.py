@@ -481,3 +481,38 @@ def test_what_a_property_keeps_is_read_once(
     program = READING.format(before=before, kind=kind, table=table)
     found = analyse(tmp_path, program, confidence=Confidence.LOW, select=("GL101",)).report.findings
     assert [one.confidence for one in found] == [confidence]
+
+
+_GROUPS = """
+import torch
+
+class Step(torch.optim.Optimizer):
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            {body}
+            for p in group["params"]:
+                p.add_(p.grad)
+
+    def restart(self):
+        {other}
+"""
+_COUNTED = 'if "step" in group:\n    group["step"] += 1\nelse:\n    group["step"] = torch.tensor([1], device="cuda")'
+
+
+@pytest.mark.parametrize(
+    ("body", "other", "is_told"),
+    [
+        (_COUNTED, "pass", False),
+        ('if "step" not in group:\n    group["step"] = torch.tensor([1], device="cuda")', "pass", False),
+        ('if "step" not in group:\n    first = torch.tensor([1], device="cuda")', "pass", True),
+        (f"group = dict(group)\n{_COUNTED}", "pass", True),
+        (_COUNTED, "self.param_groups = [dict(group) for group in self.param_groups]", True),
+    ],
+)
+def test_what_is_put_into_each_group_is_there_in_the_next_step(
+    tmp_path: Path, body: str, other: str, is_told: bool
+) -> None:
+    program = _GROUPS.format(body=body.replace("\n", "\n            "), other=other)
+    found = analyse(tmp_path, program, regions=("main:Step.step",), confidence=Confidence.LOW)
+    assert [one.confidence > Confidence.LOW for one in found.report.findings if one.code == "GL203"] == [is_told]

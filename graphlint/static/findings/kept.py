@@ -182,6 +182,8 @@ def _state(asked: ir.Expr, needs: str, asking: Asking, depth: int = _DEPTH) -> K
             return Kept(name, False, needs)
         case ir.Name(id=name) if needs == "item" and (maker := _maker(name, asking.function)) is not None:
             return Kept(name, False, needs, maker=maker)
+        case ir.Name(id=name) if needs == "item" and (of := _gone_through(asking.function.code, name)) is not None:
+            return Kept(of, True, needs, alias=name)
         case ir.Name(id=name):
             values = [one.value for one in assignments_to(asking.function.code, name) if _is_read(one.value)]
             is_one = len(values) == 1 and depth > 0
@@ -210,6 +212,15 @@ def _maker(name: str, function: Function) -> str | None:
     if code is None or any(one.name == name for one in function.code.parameters) or assignments_to(function.code, name):
         return None
     return code.name if assignments_to(code, name) else None
+
+
+def _gone_through(code: ir.Code, name: str) -> str | None:
+    """The attribute whose items a name stands for, one after the other: `for group in self.param_groups`."""
+    for part in walk(code.body):
+        match part:
+            case ir.For(target=ir.Name(id=one), iterable=ir.Attribute(attr=attribute)) if one == name:
+                return None if assignments_to(code, name) else attribute
+    return None
 
 
 def _is_read(value: ir.Expr | None) -> bool:
