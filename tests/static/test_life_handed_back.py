@@ -98,3 +98,22 @@ class Runner:
 def test_a_function_of_a_file_may_return_what_an_object_holds(tmp_path: Path, taken: str, mark: str) -> None:
     analysis = analyse(tmp_path, OBJECT.format(taken=taken, mark=mark))
     assert [one for one in analysis.shown if one[2] == "GL510"] == analysis.expected
+
+
+SPELT = {
+    "in another file": ("class Runner:", "# file: runner.py\nimport torch\nfrom main import Replayed\n\nclass Runner:"),
+    "by another name": ("import torch\n", "import torch\nfrom torch.autograd import Function as Base\n"),
+    "with a helper": ("ctx.runner.backward_graph.replay()", "launch(ctx.runner)"),
+}
+
+
+@pytest.mark.parametrize(("part", "instead"), SPELT.values(), ids=SPELT)
+def test_it_may_be_spelt(tmp_path: Path, part: str, instead: str) -> None:
+    program = OBJECT.format(taken="detach", mark=TOLD).replace(part, instead, 1)
+    if "Base" in instead:
+        program = program.replace("torch.autograd.Function", "Base")
+    if "launch" in instead:
+        program += "\ndef launch(runner):\n    runner.backward_graph.replay()\n"
+    analysis = analyse(tmp_path, program)
+    assert len(analysis.expected) == 1
+    assert [one for one in analysis.shown if one[2] == "GL510"] == analysis.expected

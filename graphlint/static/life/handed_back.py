@@ -1,4 +1,4 @@
-"""Files that capture in, autograd functions out that give autograd what a backward graph writes, as it is.
+"""Files in, autograd functions out that give autograd what a backward graph writes, as it is.
 
 The first gradient of a parameter becomes its `.grad` without a copy where nothing else holds the tensor, and `detach`
 makes one that nothing else holds: the next replay writes over the sum so far, and is then added to itself.
@@ -6,12 +6,12 @@ makes one that nothing else holds: the next replay writes over the sum so far, a
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
-from pathlib import Path
+from collections.abc import Iterator, Set
 
 from graphlint.finding import Region
 from graphlint.reading.questions import Holds
 from graphlint.rule import OutputKept
+from graphlint.static.domain.callers import calls_by_name
 from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import Module
 from graphlint.static.interpreter.interpreter import Interpreter
@@ -24,35 +24,32 @@ _RUN = "apply"
 _LOOKING = "detach"
 
 
-def gradients_handed_back(
-    interpreter: Interpreter, files: Iterable[Path]
-) -> Iterator[tuple[OutputKept, Place, Capture]]:
+def gradients_handed_back(interpreter: Interpreter) -> Iterator[tuple[OutputKept, Place, Capture]]:
     """Where the backward pass of an autograd function replays a graph and returns what that has written."""
-    life = interpreter.lexicon.life
+    project, life = interpreter.project, interpreter.lexicon.life
     copies = interpreter.lexicon.host_state["copies"]
-    for path in files:
-        if interpreter.project.ask(path, Holds([f"def {_METHOD}(", f".{_RUN}(", *sorted(life["replays"])[:1]])):
-            module = interpreter.project.module_at(path)
-            for function, name, code in _backwards(module, interpreter.lexicon.applied):
-                is_replaying = any(last_name(call.func) in life["replays"] for call in calls_in(code))
-                if not is_replaying or not _is_given_parameters(module, name, life["parameters"]):
-                    continue
-                for node in _returned(code):
-                    if not any(copies.match(word) for word in words_in(node)):
-                        place = Place(function, node)
-                        region = Region(_METHOD, str(path), function.line_of(code))
-                        yield OutputKept("summed", True, False), place, Capture(Thing(), region, place, 0)
+    for path in project.answering(Holds([f"def {_METHOD}", *sorted(life["replays"])[:1]])):
+        for function, name, code in _backwards(project.module_at(path), interpreter):
+            if not _replays(code, function.module, life["replays"]) or not _is_given_parameters(interpreter, name):
+                continue
+            for node in _returned(code):
+                if not any(copies.match(word) for word in words_in(node)):
+                    place = Place(function, node)
+                    region = Region(_METHOD, str(path), function.line_of(code))
+                    yield OutputKept("summed", True, False), place, Capture(Thing(), region, place, 0)
 
 
-def _backwards(module: Module, applied: Set[str]) -> Iterator[tuple[Function, str, ir.Code]]:
+def _backwards(module: Module, interpreter: Interpreter) -> Iterator[tuple[Function, str, ir.Code]]:
     """The backward passes of autograd functions, each in the function whose source holds it, with the class's name."""
+    kinds, applied = interpreter.lexicon.callables, interpreter.lexicon.applied
     for owner in module.index.classes.values():
-        if any(base.rpartition(".")[2] in applied for base in owner.bases) and _METHOD in owner.methods:
+        bases = interpreter.classes.external_bases(owner) if _METHOD in owner.methods else ()
+        if any(kinds.get(base) == "applied" for base in bases):
             function = function_of(owner.methods[_METHOD][-1], owner)
             if function is not None:
                 yield function, owner.name, function.code
     for definition in module.index.all_functions():
-        function = function_of(definition) if module.holds(definition.segment, f"def {_METHOD}(") else None
+        function = function_of(definition) if module.holds(definition.segment, f"def {_METHOD}") else None
         for one in walk(function.code.body) if function is not None else ():
             if isinstance(one, ir.DefineClass) and any(last_name(base) in applied for base in one.bases):
                 methods = (part.code for part in one.body if isinstance(part, ir.Define))
@@ -60,16 +57,24 @@ def _backwards(module: Module, applied: Set[str]) -> Iterator[tuple[Function, st
                     yield from ((function, one.name, code) for code in methods if code.name == _METHOD)
 
 
-def _is_given_parameters(module: Module, name: str, pieces: Set[str]) -> bool:
-    """Whether somebody in the file gives an autograd function parameters, by their names."""
-    for definition in module.index.all_functions():
-        code = definition.code if module.holds(definition.segment, f"{name}.{_RUN}") else None
-        for call in calls_in(code) if code is not None else ():
-            match call.func:
-                case ir.Attribute(value=owner, attr="apply") if last_name(owner) == name:
-                    words = words_in(tuple(one.value for one in call.arguments))
-                    if any(piece in word for word in words for piece in pieces):
-                        return True
+def _replays(code: ir.Code, module: Module, replays: Set[str]) -> bool:
+    """Whether a function replays a graph, or calls one of its file that does."""
+    for call in calls_in(code):
+        called = module.index.functions.get(last_name(call.func) or "", ())[-1:]
+        inner = [inner for one in called if one.code is not None for inner in calls_in(one.code)]
+        if any(last_name(one.func) in replays for one in (call, *inner)):
+            return True
+    return False
+
+
+def _is_given_parameters(interpreter: Interpreter, name: str) -> bool:
+    """Whether somebody gives an autograd function parameters, by their names."""
+    pieces = interpreter.lexicon.life["parameters"]
+    for call, _ in calls_by_name(interpreter.project, _RUN, name):
+        if isinstance(call.func, ir.Attribute) and last_name(call.func.value) == name:
+            words = words_in(tuple(one.value for one in call.arguments))
+            if any(piece in word for word in words for piece in pieces):
+                return True
     return False
 
 

@@ -126,7 +126,7 @@ class Rehearsal:
             begun() if begun is not None else self._rehearse(around, self._listen)
             for event, place, capture in idle_buffers(self.interpreter, programs.files):
                 self._tell(event, place, capture)
-            for kept, place, capture in gradients_handed_back(self.interpreter, map(Path, sorted(lines))):
+            for kept, place, capture in gradients_handed_back(self.interpreter) if lines else ():
                 self._tell(kept, place, capture)
             self._rehearse(deque(enumerate(programs.changes())), self._listen_between)
             return self._in_order()
