@@ -9,7 +9,7 @@ from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.callers import calls_of
 from graphlint.static.domain.contexts import Site
 from graphlint.static.domain.program import Function
-from graphlint.static.findings.left import is_replaced
+from graphlint.static.findings.left import is_replaced, literal_default
 from graphlint.static.findings.origins import BY_OBJECTS, handed_on_way
 from graphlint.static.index.project import Project
 from graphlint.static.syntax import ir
@@ -34,9 +34,8 @@ def is_never_set(test: ir.Expr, outcome: bool, function: Function, sites: tuple[
 
 
 def _default(code: ir.Code, name: str) -> object:
-    """The default of a parameter; None where it has none."""
-    default = next((one.default for one in code.parameters if one.name == name), None)
-    return default.value if isinstance(default, ir.Literal) else None
+    default = literal_default(code, name)
+    return None if default is None else default.value
 
 
 @remembered_in_run

@@ -32,7 +32,7 @@ def leaves_out(test: ir.Expr, outcome: bool, function: Function, sites: tuple[Si
             asks_for_none = sign == "is"
         case _:
             return False
-    default = _default(function.code, name)
+    default = literal_default(function.code, name)
     if default is None or is_replaced(function.code, name, test):
         return False
     by_default = bool(default.value) if asks_for_none is None else (default.value is None) is asks_for_none
@@ -60,7 +60,8 @@ def _class_named(node: ir.Expr | None) -> str | None:
     return last_name(node)
 
 
-def _default(code: ir.Code, name: str) -> ir.Literal | None:
+def literal_default(code: ir.Code, name: str) -> ir.Literal | None:
+    """The default of a parameter that is written down; None where there is none."""
     default = next((one.default for one in code.parameters if one.name == name), None)
     return default if isinstance(default, ir.Literal) else None
 
@@ -93,7 +94,9 @@ def _is_unnamed(name: str, function: Function, sites: tuple[Site, ...]) -> bool:
         if not isinstance(call, ir.Call):
             return False
         match given_for(call, name, position):
-            case ir.Name(id=handed) if _default(caller.code, handed) and not is_replaced(caller.code, handed, call):
+            case ir.Name(id=handed) if literal_default(caller.code, handed) and not is_replaced(
+                caller.code, handed, call
+            ):
                 return _is_unnamed(handed, caller, sites[:at])
             case None:
                 pass
