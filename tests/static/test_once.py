@@ -516,3 +516,53 @@ def test_what_is_put_into_each_group_is_there_in_the_next_step(
     program = _GROUPS.format(body=body.replace("\n", "\n            "), other=other)
     found = analyse(tmp_path, program, regions=("main:Step.step",), confidence=Confidence.LOW)
     assert [one.confidence > Confidence.LOW for one in found.report.findings if one.code == "GL203"] == [is_told]
+
+
+_LAYERS = """
+import torch
+
+class Manager:
+    def __init__(self, size):
+        self.cache, self.other, self.size = {{}}, {{}}, size
+
+    def allocate(self, number):
+        self.{table}[number] = torch.zeros(self.size, device="cuda")
+
+    def restart(self):
+        {other}
+
+class Params:
+    def __init__(self, size):
+        self.manager = Manager(size)
+
+    def allocate(self, number):
+        self.manager.allocate(number)
+
+class Layer(torch.nn.Module):
+    def __init__(self, number):
+        super().__init__()
+        self.number = number
+
+    def forward(self, x, params: Params, count: int):
+        if {key} not in params.manager.cache:
+            params.allocate({key})
+        return params.manager.cache[{key}].copy_(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "other", "key", "is_told"),
+    [
+        ("cache", "pass", "self.number", False),
+        ("cache", "pass", "params.number", True),  # which the next call may give another one of
+        ("cache", "pass", "count + id(x)", True),
+        ("cache", "self.cache.clear()", "self.number", True),
+        ("other", "pass", "self.number", True),
+    ],
+)
+def test_what_an_argument_keeps_for_a_layer_is_filled_by_the_run_before(
+    tmp_path: Path, table: str, other: str, key: str, is_told: bool
+) -> None:
+    program = _LAYERS.format(table=table, other=other, key=key)
+    found = analyse(tmp_path, program, regions=("main:Layer.forward",), confidence=Confidence.LOW)
+    assert [one.confidence > Confidence.LOW for one in found.report.findings if one.code == "GL501"] == [is_told]

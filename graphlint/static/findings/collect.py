@@ -91,10 +91,10 @@ class Reached:
         for (key, _), (occurrence, context, known) in places.items():
             way, can_be = ways.likeliest(known, context, opened)
             chain = tuple(site.hop for site in way.sites)
-            when = ways.conditions(way, opened)
+            when = ways.conditions(way, context, opened)
             sure = occurrence.confidence if can_be else Confidence.LOW
             told = replace(occurrence, assumed=(), confidence=sure)
-            is_first = ways.is_first(way, opened)
+            is_first = ways.is_first(way, context, opened)
             exits = ways.exits(way) if told.effect in IN_EXITS else ()
             self._add(
                 key, _Placed(told, context.function, chain, when, opened.region, {opened.region}, is_first, exits)

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import TypeAlias
 
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.assumptions import FIRST_MOVE, RAISED, Assumption
-from graphlint.static.domain.contexts import Site
+from graphlint.static.domain.contexts import Context, Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function, function_of
 from graphlint.static.findings.kept import DROPPING, Asking, Kept, all_kept_by, kept_by_failing, too_small
@@ -33,6 +35,7 @@ _ASKING = ("delattr", "get", "getattr", "hasattr", "pop")
 _DEPTH = 3  # of calls behind a test
 
 Taken = Mapping[ir.Expr, bool]
+_Way: TypeAlias = tuple[tuple[Site, ...], Context]  # calls, and what the last of them leads to
 
 
 class Once:
@@ -44,10 +47,15 @@ class Once:
         self._temporary: dict[ClassDefinition, bool] = {}
 
     def is_put_out(
-        self, assumption: Assumption, assumed: Iterable[Assumption], sites: tuple[Site, ...], of_sizes: bool = False
+        self,
+        assumption: Assumption,
+        assumed: Iterable[Assumption],
+        sites: tuple[Site, ...],
+        place: Context,
+        of_sizes: bool = False,
     ) -> bool:
-        """Whether the run that gets behind a test makes it come out otherwise in the next one, or `of_sizes` in the
-        next one of the same sizes.
+        """Whether the run that gets behind a test to a place makes it come out otherwise in the next one, or `of_sizes`
+        in the next one of the same sizes.
         """
         if assumption.form == FIRST_MOVE:
             return self._is_moved_for_good(assumption)
@@ -59,24 +67,22 @@ class Once:
         function = assumption.function
         for test, outcome in assumption.asked:
             kept = all_kept_by(test, outcome, Asking(function, sites, of_sizes))
-            if kept and all(self._is_filled(one, assumption, sites, taken, of_sizes) for one in kept):
+            if kept and all(self._is_filled(one, assumption, (sites, place), taken, of_sizes) for one in kept):
                 return True
         return False
 
-    def _is_filled(
-        self, kept: Kept, assumption: Assumption, sites: tuple[Site, ...], taken: Taken, of_sizes: bool
-    ) -> bool:
+    def _is_filled(self, kept: Kept, assumption: Assumption, way: _Way, taken: Taken, of_sizes: bool) -> bool:
         """Whether what runs behind a test gives state what puts the test out, and nothing else takes it away."""
         if self._is_undone(kept, assumption.function, of_sizes):
             return False
         if kept.needs == "size":  # which the branch that is taken for it asks again
             asked = (part.test for part in walk(assumption.function.code.body) if isinstance(part, ir.If))
             taken = {**taken, **{test: True for test in asked if too_small(test) == kept}}
-        return any(_is_given(kept, block, taken) for block in self._run(assumption, sites, taken))
+        return any(_is_given(kept, block, taken) for block in self._run(assumption, *way, taken))
 
-    def _run(self, assumption: Assumption, sites: tuple[Site, ...], taken: Taken) -> Iterator[Hashable]:
+    def _run(self, assumption: Assumption, sites: tuple[Site, ...], place: Context, taken: Taken) -> Iterator[Hashable]:
         """What runs behind a test: the rest of its function, what that calls there, and what is on the way to it and
-        from it.
+        from it to a place.
         """
         function = assumption.function
         yield from self._behind(function, _rest(function.code, assumption.test, assumption.outcome), taken, _DEPTH)
@@ -88,6 +94,15 @@ class Once:
                 yield site.function.code.body
             elif site.node is not None:
                 yield _rest(site.function.code, site.node, True)
+        last = self._function_of(place) if is_below else None
+        if last is not None and last is not function.code and last.name not in CONSTRUCTORS:
+            yield last.body
+
+    def _function_of(self, place: Context) -> ir.Code | None:
+        """The code that stands at a place."""
+        qualname = place.function.rpartition(":")[2]
+        functions = self._evaluator.project.module_at(Path(place.path)).index.all_functions()
+        return next((one.code for one in functions if one.qualname == qualname), None)
 
     def _behind(self, function: Function, block: Hashable, taken: Taken, depth: int) -> Iterator[Hashable]:
         yield block

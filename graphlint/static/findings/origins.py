@@ -118,6 +118,8 @@ def is_handed_in(function: Function, sites: tuple[Site, ...]) -> bool:
     """Whether the object of a method comes with the call of a region, as an argument or in one: the next call may give
     another one.
     """
+    callers = [site.function.code for site in sites]
+    sites = sites[: callers.index(function.code)] if function.code in callers else sites  # those on the way to it
     call = sites[-1].node if sites else None
     if function.receiver is None or not isinstance(call, ir.Call):
         return False
@@ -127,7 +129,7 @@ def is_handed_in(function: Function, sites: tuple[Site, ...]) -> bool:
         return False
     if root.id != holder.receiver:
         return any(one.name == root.id for one in holder.code.parameters)
-    return is_handed_in(holder, sites[: [site.function.code for site in sites].index(holder.code)])
+    return is_handed_in(holder, sites)
 
 
 def _root(node: ir.Expr) -> ir.Expr:

@@ -123,15 +123,15 @@ class Ways:
                 return way, True
         return ways[0], False
 
-    def conditions(self, way: Way, opened: OpenRegion) -> tuple[Condition, ...]:
-        """What has to hold on a way from a region, before which some functions ran, for a report."""
+    def conditions(self, way: Way, place: Context, opened: OpenRegion) -> tuple[Condition, ...]:
+        """What has to hold on a way to a place from a region, before which some functions ran, for a report."""
         found: dict[Condition, None] = {}
         assumed = [self._assumptions[number] for number in way.assumed]
         entry = way.sites[1].function if len(way.sites) > 1 else None
         has_run = bool(assumed) and self._is_run_first(way, opened)
         for assumption in assumed:
             is_filled = assumption.is_unfilled and self._is_warm(way, assumption, opened)
-            is_filled = is_filled or (has_run and self._once.is_put_out(assumption, assumed, way.sites))
+            is_filled = is_filled or (has_run and self._once.is_put_out(assumption, assumed, way.sites, place))
             is_odd = (is_filled and not self._asks_clock(assumption)) or is_other_phase(
                 assumption, way.sites, opened, self._lexicon
             )
@@ -152,11 +152,13 @@ class Ways:
         """Where functions ask on a way whether to end early."""
         return exits_asked(self._assumptions[number] for number in way.assumed)
 
-    def is_first(self, way: Way, opened: OpenRegion) -> bool:
-        """Whether only the first run of its sizes goes this way, and there surely was one before the region."""
+    def is_first(self, way: Way, place: Context, opened: OpenRegion) -> bool:
+        """Whether only the first run of its sizes goes this way to a place, and there surely was one before."""
         assumed = [self._assumptions[number] for number in way.assumed]
         settled = (
-            one for one in assumed if one.was_asked or self._once.is_put_out(one, assumed, way.sites, of_sizes=True)
+            one
+            for one in assumed
+            if one.was_asked or self._once.is_put_out(one, assumed, way.sites, place, of_sizes=True)
         )
         return any(not self._asks_clock(one) for one in settled) and self._is_run_first(way, opened)
 
