@@ -94,11 +94,11 @@ class Memory:
         return found
 
 
-def run_parts(works: Sequence[Callable[[], Found]], memory: Memory | None) -> list[Found]:
+def run_parts(works: Sequence[Callable[[], Found]], memory: Memory | None, at_once: bool = True) -> list[Found]:
     """What each work finds, from the memory or at the same time as others; the last one runs in this process."""
     found: dict[int, Any] = {part: None if memory is None else memory.recall(part) for part in range(len(works))}
     missing = [part for part, known in found.items() if known is None]
-    begun = {part: begin(lambda work=works[part]: _noted(work)) for part in missing[:-1]}  # type: ignore[misc]
+    begun = {part: begin(lambda work=works[part]: _noted(work)) for part in missing[:-1] if at_once}  # type: ignore[misc]
     for part in reversed(missing):
         found[part], record = begun[part]() if part in begun else _noted(works[part])
         if memory is not None:
