@@ -650,3 +650,28 @@ def test_what_is_left_where_kept_state_fits_is_a_condition(tmp_path: Path, left:
     report = analyse(tmp_path, ENCODING.format(left=left), regions=("main:Encoding.forward",), select=("GL202",)).report
     (finding,) = report.findings
     assert when == [condition.text for condition in finding.when]
+
+
+@pytest.mark.parametrize(
+    ("files", "tests", "confidence"),
+    [(7, 4, Confidence.LOW), (7, 3, Confidence.MEDIUM), (4, 4, Confidence.MEDIUM)],
+)
+def test_a_way_through_many_files_under_many_conditions_is_told_in_a_low_voice(
+    tmp_path: Path, files: int, tests: int, confidence: Confidence
+) -> None:
+    for number in range(files):
+        ask = f"if MODE_{number}:\n        " if number < tests else ""
+        onward = f"part{number + 1}.step(x)" if number + 1 < files else "x.item()"
+        more = f"import part{number + 1}\n" if number + 1 < files else ""
+        mode = f"import os\nMODE_{number} = os.cpu_count()\n"
+        text = f"{more}{mode}def step(x):\n    {ask}return {onward}\n"
+        (tmp_path / f"part{number}.py").write_text(text, encoding="utf-8")
+    program = """
+    import part0
+    import torch
+
+    def run(x: torch.Tensor):
+        return part0.step(x)
+    """
+    found = analyse(tmp_path, program, regions=("main:run",), confidence=Confidence.LOW)
+    assert found.finding.confidence == confidence

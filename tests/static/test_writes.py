@@ -1703,3 +1703,22 @@ def test_what_is_drawn_of_a_seed_is_drawn_again(tmp_path: Path, seed: str, is_to
     (tmp_path / "program.py").write_text(_HEAD + step + _FUNCTION, encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL403",)), RULEBOOK)
     assert is_told is bool(report.findings)
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("prune_heads", False), ("_prune_heads", False), ("turn_heads", True)])
+def test_who_prunes_a_model_captures_it_then(tmp_path: Path, name: str, is_told: bool) -> None:
+    program = f"""import torch
+
+class Attention(torch.nn.Module):
+    def __init__(self, heads):
+        super().__init__()
+        self.heads = heads
+
+    def {name}(self, heads):
+        self.heads = self.heads - len(heads)
+
+    def forward(self, x: torch.Tensor):
+        return x[: self.heads]
+"""
+    found = analyse(tmp_path, program, regions=("main:Attention.forward",), confidence=Confidence.MEDIUM)
+    assert [one.code for one in found.report.findings] == ["GL402"] * is_told

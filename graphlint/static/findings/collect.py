@@ -16,6 +16,8 @@ from graphlint.static.findings.ways import Way, Ways
 # No mistake of engines and libraries that is on record needs more. Of 51 findings that were read and do, 9 were true.
 MAX_SUBJECTS = 6
 MAX_TESTS = 4  # those of them that the code asks; the others say which of several objects is called
+# The files and the conditions of a way that no program takes as a rule: of 9 findings with more of both none was true.
+MAX_FILES, MAX_ON_THE_WAY = 5, 3
 
 
 @dataclass
@@ -44,8 +46,10 @@ class _Placed:
         """
         said = {condition.text for condition in self.when}
         asked = [condition for condition in self.when if condition.opposite]
-        is_far = len(_subjects(self.when)) > MAX_SUBJECTS or len(_subjects(asked)) > MAX_TESTS
-        if is_far or any(condition.opposite in said for condition in asked):
+        files = {self.occurrence.span.path, *(hop.path for hop in self.chain)}
+        is_doubtful = len(_subjects(self.when)) > MAX_SUBJECTS or len(_subjects(asked)) > MAX_TESTS
+        is_far = len(files) > MAX_FILES and len(_subjects(self.when)) > MAX_ON_THE_WAY
+        if is_doubtful or is_far or any(condition.opposite in said for condition in asked):
             return Confidence.LOW
         sure = [self.occurrence.confidence]
         sure += [Confidence.MEDIUM if condition.is_default else Confidence.LOW for condition in self.when]
