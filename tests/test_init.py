@@ -547,6 +547,49 @@ def test_what_works_on_the_host_is_not_offered(tmp_path: Path, imports: str, bod
 
 
 @pytest.mark.parametrize(
+    ("parameters", "body", "is_offered"),
+    [
+        ("x: torch.Tensor, lengths: torch.Tensor", "return x * lengths", True),
+        ("x: torch.Tensor, lengths_cpu: torch.Tensor", "return x * int(lengths_cpu[0])", False),
+        ("x: torch.Tensor, lengths_cpu: torch.Tensor | None = None", "return x * 2", True),
+        ("x: torch.Tensor, to_cpu: bool", "return x * 2", True),
+        ("x: torch.Tensor, tokenizer", "return x * tokenizer.eos_token_id", False),
+        ("x: torch.Tensor", "return torch.tensor(np.diff(x.cpu().numpy()))", False),
+        ("x: torch.Tensor", "return x, {'std': x.std().item(), 'mean': x.mean().item()}", False),
+        ("x: torch.Tensor", "return x, {'std': x.std().item(), 'mean': x.mean()}", True),
+        ("x: torch.Tensor) -> (Scaled", "return Scaled(x)", False),
+        ("x: torch.Tensor) -> (Verdict", "return Verdict(True, x.sum().item(), {})", False),
+        ("x: torch.Tensor) -> (Batch", "return Batch(x, x.shape[0])", True),
+    ],
+    ids=[
+        "tensors",
+        "one of the host",
+        "one of the host that may be left out",
+        "a flag",
+        "a tokenizer",
+        "an array on the way",
+        "numbers for a log",
+        "one number",
+        "gives a module",
+        "gives a report",
+        "gives tensors",
+    ],
+)
+def test_a_function_that_is_for_the_host_is_not_offered(
+    tmp_path: Path, parameters: str, body: str, is_offered: bool
+) -> None:
+    """By what it takes, makes on the way or gives."""
+    classes = (
+        "class Scaled(torch.nn.Module):\n    def __init__(self, x):\n        super().__init__()\n\n"
+        "@dataclass\nclass Verdict:\n    is_right: bool\n    error: float\n    extra: dict[str, object]\n\n"
+        "@dataclass\nclass Batch:\n    x: torch.Tensor\n    rows: int\n\n"
+    )
+    head = f"from dataclasses import dataclass\nimport numpy as np\nimport torch\n\n{classes}"
+    text = f"# file: images/__init__.py\n# file: images/ops.py\n{head}def weighed({parameters}):\n    {body}\n"
+    assert (("images.ops:weighed",) if is_offered else ()) == survey(write(tmp_path, text)).exports
+
+
+@pytest.mark.parametrize(
     ("given", "is_offered"),
     [
         ("torch.Tensor", True),

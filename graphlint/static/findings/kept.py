@@ -13,7 +13,15 @@ from graphlint.static.findings.origins import handed_on_way, is_handed_in
 from graphlint.static.findings.plain import MADE_OF, is_plain
 from graphlint.static.index.parts import function_at, rebound_in
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, branches_in, last_name, names_in, walk, words_in
+from graphlint.static.syntax.traversal import (
+    assignments_to,
+    branches_in,
+    counted_in,
+    last_name,
+    names_in,
+    walk,
+    words_in,
+)
 from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.stores import Store, Written
 
@@ -156,6 +164,11 @@ def kept_by(test: ir.Expr, outcome: bool, asking: Asking) -> Kept | None:
             return next(filter(None, (_state(held, "moved", asking) for held in sides)), None)
         case ir.Call(func=ir.Name(id="hasattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name)))]):
             return None if outcome else Kept(name, True, "something")
+        case ir.Compare(
+            left=ir.Call(func=ir.Name(id="len"), arguments=[ir.Argument(value=counted)]),
+            comparisons=[("==" | "!=" | ">" as sign, ir.Literal(value=0))],
+        ) if outcome is (sign == "=="):
+            return _state(counted_in(counted), "item", asking)
         case ir.Attribute() | ir.Name():
             return _state(test, "false" if outcome else "true", asking)
     return None
@@ -239,12 +252,16 @@ def _is_table(asked: ir.Name, needs: str, asking: Asking) -> bool:
 
 
 def _is_moved(value: ast.expr | None, lexicon: Lexicon) -> bool:
-    """Whether a value is brought to a device, by a method whose name and arguments do not say that this is the host."""
+    """Whether a value is brought to a device, by a method whose name and arguments do not say that this is the host, or
+    is computed of one that is.
+    """
     match value:
         case ast.Call(func=ast.Attribute(attr=method)) if lexicon.methods.get(method) == "moves":
             texts = [part.value for part in nodes_in(value) if isinstance(part, ast.Constant)]
             named = [method, *(str(text).partition(":")[0] for text in texts)]
             return all(lexicon.devices.get(name) != "host" for name in named)
+        case ast.Call(args=args):
+            return any(_is_moved(one, lexicon) for one in args)
     return False
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
 
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.assumptions import FIRST_MOVE, RAISED, Assumption
@@ -67,6 +68,10 @@ class Once:
         self, kept: Kept, assumption: Assumption, sites: tuple[Site, ...], taken: Taken, of_sizes: bool
     ) -> bool:
         """Whether what runs behind a test gives state what puts the test out, and nothing else takes it away."""
+        if kept.needs == "true" and kept.is_attribute:  # `not self.table` is out as soon as there is an item
+            item = replace(kept, needs="item")
+            if self._is_filled(item, assumption, sites, taken, of_sizes):
+                return True
         if self._is_undone(kept, assumption.function, of_sizes):
             return False
         if kept.needs == "size":  # which the branch that is taken for it asks again

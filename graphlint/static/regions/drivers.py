@@ -2,7 +2,9 @@
 
 `if isinstance(prompts, str): prompts = [prompts]`, a tokenizer that is asked for tensors, `return images.cpu()`: what
 stands between the user and a model. What a kernel language runs by its own compiler is captured by nobody, either:
-outside of that it only raises.
+outside of that it only raises. A function of its own that takes a copy of the host by its name, `lengths_cpu`, makes an
+array of a tensor, gives a module that it has made, or keeps several numbers that it reads in a table, works there on
+purpose; in a method of a model, the same is likelier a mistake.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax import ir
@@ -18,7 +20,8 @@ from graphlint.static.syntax.traversal import assignments_to, calls_in, children
 from graphlint.values import External, members
 
 _NUMBERS = ("bool", "float", "int", "str")
-_COPIED = ("host-array", "host-tensor")  # what methods give that copy from the device
+_ARRAY = "host-array"
+_COPIED = (_ARRAY, "host-tensor")  # what methods give that copy from the device
 _READ = ("list", "number")  # what methods give that read from it
 _OF_HOST = "math."
 _DEPTH = 4  # of names for names
@@ -31,9 +34,36 @@ def is_driver(interpreter: Interpreter, definition: Definition, owner: ClassDefi
         return False
     if _gives_host(interpreter, code, module) or any(_only_raises(interpreter, one, module) for one in code.decorators):
         return True
-    if _picks_best(interpreter, code, module):
+    if _picks_best(interpreter, code, module) or (owner is None and _works_for_host(interpreter, code, module)):
         return True
     return any(_takes_texts(one) or _prepares(interpreter, one, module) for one in _codes(code, owner))
+
+
+def _works_for_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    """Whether a function that is no method is for the host by what it takes, makes on the way, or gives."""
+    of_host = interpreter.lexicon.phases["of_host"]
+    needed = (one for one in code.parameters if one.default is None and not is_one_of(one.annotation, {"bool"}))
+    if any(of_host.match(one.name) for one in needed):
+        return True
+    for part in walk(code.body):
+        match part:
+            case ir.Call(func=ir.Attribute(attr=method)):
+                operation = interpreter.catalogue.method(method)
+                if operation is not None and operation.returns == _ARRAY:
+                    return True
+            case ir.DictDisplay(items=items):
+                if sum(_is_read(interpreter, value) for _, value in items) > 1:
+                    return True
+    given = members(interpreter.annotations.promised(code.returns, module)) if code.returns is not None else ()
+    return any(isinstance(one, Instance) and interpreter.classes.is_model(one.cls) for one in given)
+
+
+def _is_read(interpreter: Interpreter, node: ir.Expr) -> bool:
+    """Whether an expression is a method that reads a number from the device."""
+    operation = None
+    if isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute):
+        operation = interpreter.catalogue.method(node.func.attr)
+    return operation is not None and operation.returns == "number"
 
 
 def _picks_best(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
@@ -56,11 +86,8 @@ def _picks_best(interpreter: Interpreter, code: ir.Code, module: Module) -> bool
 
 def _is_number(interpreter: Interpreter, part: object, module: Module) -> bool:
     """Whether a call reads a number, or is one of a function that says that it gives a float."""
-    if not isinstance(part, ir.Call):
-        return False
-    operation = interpreter.catalogue.method(part.func.attr) if isinstance(part.func, ir.Attribute) else None
-    if operation is not None and operation.returns == "number":
-        return True
+    if not isinstance(part, ir.Call) or _is_read(interpreter, part):
+        return isinstance(part, ir.Call)
     called = members(interpreter.static_value(part.func, module))
     return any(isinstance(one, Function) and is_one_of(one.code.returns, {"float"}) for one in called)
 
@@ -196,7 +223,7 @@ class _Host:
         if operation is not None and operation.returns in _COPIED:
             return True
         called = self.interpreter.static_value(func, self.module)
-        return isinstance(called, External) and self.interpreter.lexicon.promised(called.name) == "host-array"
+        return isinstance(called, External) and self.interpreter.lexicon.promised(called.name) == _ARRAY
 
 
 def _only_raises(interpreter: Interpreter, decorator: ir.Expr, module: Module) -> bool:

@@ -215,7 +215,17 @@ def _gives_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool
         case ir.Subscript(value=one) if last_name(one) == "Literal":
             return True
     promised = interpreter.annotations.promised(code.returns, module)
+    if isinstance(promised, Instance):
+        return _is_report(interpreter, promised.cls)
     return _is_of_host(interpreter, code.returns, module) or _holds_host(promised)
+
+
+def _is_report(interpreter: Interpreter, cls: ClassDefinition) -> bool:
+    """Whether the fields of a class are numbers and words, most of them, and none is a tensor."""
+    fields = [interpreter.annotations.quoted(text, cls.module) for text in cls.annotations.values()]
+    if any(_carries_tensors(interpreter, member) for field in fields for member in members(field)):
+        return False
+    return sum(map(_holds_host, fields)) * 2 > len(fields)
 
 
 def _holds_host(value: Value) -> bool:
