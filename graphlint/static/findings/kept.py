@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from graphlint.rulebook.lexicon import Lexicon
@@ -17,6 +18,7 @@ from graphlint.static.syntax.traversal import (
     assignments_to,
     branches_in,
     counted_in,
+    form,
     last_name,
     names_in,
     walk,
@@ -138,6 +140,21 @@ def too_small(test: ir.Expr) -> Kept | None:
     return None
 
 
+def has_grown(test: ir.Expr, outcome: bool, code: ir.Code) -> bool:
+    """Whether a table holds more than before, as what is compiled or tuned puts there once: `len(cache) > size`, where
+    `size` was `len(cache)`.
+    """
+    match test:
+        case ir.Compare(
+            left=ir.Call(func=ir.Name(id="len"), arguments=[_]),
+            comparisons=[(">" | "!=", ir.Name(id=name))],
+        ) if outcome:
+            made = [one.value for one in assignments_to(code, name)]
+            counted = (part for part in walk(made[0]) if isinstance(part, ir.Call)) if len(made) == 1 else ()
+            return any(form(one) == form(test.left) for one in counted)
+    return False
+
+
 def kept_by(test: ir.Expr, outcome: bool, asking: Asking) -> Kept | None:
     """The state that a test asks, and what puts it out; None if it asks for more, or for something else."""
     match test:
@@ -228,12 +245,27 @@ def _maker(name: str, function: Function) -> str | None:
 
 
 def _gone_through(code: ir.Code, name: str) -> str | None:
-    """The attribute whose items a name stands for, one after the other: `for group in self.param_groups`."""
+    """The attribute whose items a name stands for, one after the other: `for group in self.param_groups`, or those of
+    `zip` or `enumerate`.
+    """
     for part in walk(code.body):
         match part:
-            case ir.For(target=ir.Name(id=one), iterable=ir.Attribute(attr=attribute)) if one == name:
-                return None if assignments_to(code, name) else attribute
+            case ir.For(target=target, iterable=iterable):
+                for one, of in _taken_from(target, iterable):
+                    if isinstance(one, ir.Name) and one.id == name and isinstance(of, ir.Attribute):
+                        return None if assignments_to(code, name) else of.attr
     return None
+
+
+def _taken_from(target: ir.Expr, iterable: ir.Expr) -> Iterator[tuple[ir.Expr, ir.Expr]]:
+    """What the names of a loop are taken from."""
+    match target, iterable:
+        case ir.Display(elements=names), ir.Call(func=ir.Name(id="zip"), arguments=given):
+            yield from zip(names, (one.value for one in given), strict=False)
+        case ir.Display(elements=[_, one]), ir.Call(func=ir.Name(id="enumerate"), arguments=[given, *_]):
+            yield one, given.value
+        case _:
+            yield target, iterable
 
 
 def _is_read(value: ir.Expr | None) -> bool:

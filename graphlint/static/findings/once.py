@@ -18,7 +18,7 @@ from graphlint.static.domain.assumptions import FIRST_MOVE, RAISED, Assumption
 from graphlint.static.domain.contexts import Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function, function_of
-from graphlint.static.findings.kept import DROPPING, Asking, Kept, all_kept_by, kept_by_failing, too_small
+from graphlint.static.findings.kept import DROPPING, Asking, Kept, all_kept_by, has_grown, kept_by_failing, too_small
 from graphlint.static.findings.plain import CONSTRUCTORS
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import called, is_word, segments_with, spelling
@@ -59,6 +59,8 @@ class Once:
         taken = {test: outcome for one in assumed for test, outcome in ((one.test, one.outcome), *one.asked)}
         function = assumption.function
         for test, outcome in assumption.asked:
+            if has_grown(test, outcome, function.code):
+                return True
             kept = all_kept_by(test, outcome, Asking(function, sites, of_sizes))
             if kept and all(self._is_filled(one, assumption, sites, taken, of_sizes) for one in kept):
                 return True

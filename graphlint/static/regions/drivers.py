@@ -54,8 +54,27 @@ def _works_for_host(interpreter: Interpreter, code: ir.Code, module: Module) -> 
             case ir.DictDisplay(items=items):
                 if sum(_is_read(interpreter, value) for _, value in items) > 1:
                     return True
+    if _reads_each(interpreter, code.body, 0) or _gives_what_it_makes(interpreter, code, module):
+        return True
     given = members(interpreter.annotations.promised(code.returns, module)) if code.returns is not None else ()
     return any(isinstance(one, Instance) and interpreter.classes.is_model(one.cls) for one in given)
+
+
+def _reads_each(interpreter: Interpreter, block: object, depth: int) -> bool:
+    """Whether a loop in a loop reads numbers: elements, one by one."""
+    for part in walk(block):
+        if depth > 1 and isinstance(part, ir.Call) and _is_read(interpreter, part):
+            return True
+        if isinstance(part, ir.For) and _reads_each(interpreter, part.body, depth + 1):
+            return True
+    return False
+
+
+def _gives_what_it_makes(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    """Whether all that a function gives are tensors that it makes without a device, as a table or a filter is."""
+    host = _Host(interpreter, code, module)
+    given = [one.value for one in _returns(code) if one.value is not None]
+    return bool(given) and all(map(host.makes, given))
 
 
 def _is_read(interpreter: Interpreter, node: ir.Expr) -> bool:
@@ -199,6 +218,34 @@ class _Host:
                     if any(self.copies(one.value, depth - 1) for one in assignments_to(self.code, name)):
                         return True
         return False
+
+    def makes(self, node: ir.Expr, depth: int = _DEPTH) -> bool:
+        """Whether an expression is a tensor that is made without a device, or computed of one, and moved nowhere."""
+        match node:
+            case ir.Call(func=ir.Attribute(value=held, attr=method)) if self.makes(held, depth):
+                return self.interpreter.lexicon.methods.get(method) != "moves"
+            case ir.Call(func=func, arguments=arguments):
+                called = self.interpreter.static_value(func, self.module)
+                operation = self.interpreter.catalogue.find(called.name) if isinstance(called, External) else None
+                if operation is None or operation.returns != "factory":
+                    return operation is not None and any(self.makes(one.value, depth) for one in arguments)
+                return not any(one.star or one.keyword == "device" for one in arguments) and self._is_anew(
+                    operation.name
+                )
+            case ir.Name(id=name):
+                values = [one.value for one in assignments_to(self.code, name)] if depth else []
+                made = [one for one in values if one is not None and name not in names_in(one)]
+                return bool(made) and all(self.makes(one, depth - 1) for one in made)
+            case ir.Binary(left=left, right=right):
+                return self.makes(left, depth) or self.makes(right, depth)
+            case ir.Subscript(value=one) | ir.Unary(operand=one):
+                return self.makes(one, depth)
+        return False
+
+    def _is_anew(self, name: str) -> bool:
+        """Whether a factory does not hand on what it is given, wherever that lies."""
+        factory = self.interpreter.lexicon.factories.get(name)
+        return factory is None or factory.data != "shared"
 
     def _all(self, nodes: Sequence[ir.Expr], depth: int) -> bool:
         """Whether some expressions are, beside numbers and words that are spelt out."""
