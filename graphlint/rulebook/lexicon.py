@@ -30,7 +30,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     ),
     "phases": (
         "calibrates", "checks", "compares", "draws", "export", "files", "graphs", "interacts", "of_host", "openers",
-        "prepares", "prompt", "setup", "shown", "stopwatch", "timed", "token",
+        "prepares", "prompt", "reports", "setup", "shown", "stopwatch", "timed", "token",
     ),
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),

@@ -214,8 +214,8 @@ class Tensors:
         if isinstance(moved, Tensor) and moved.literal and moved.fresh and moved.ndim in (0, None):
             return self.lexicon.methods.get(operation.name.rpartition(".")[2]) == "moves"
         is_literal = operation.name in self.lexicon.compilers["literals"]
-        data = _data(operation, facts)
-        return is_literal and all(is_number(one) or isinstance(one, Sequence) or one == UNKNOWN for one in data)
+        data = [member for one in _data(operation, facts) for member in members(one)]
+        return is_literal and all(is_number(one) or isinstance(one, (Sequence, Unknown)) for one in data)
 
     def _raises(self, operation: Operation, facts: Facts) -> bool:
         """Whether there is no such tensor: one that is made of None, which another branch is for."""

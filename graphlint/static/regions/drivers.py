@@ -32,6 +32,9 @@ def is_driver(interpreter: Interpreter, definition: Definition, owner: ClassDefi
     code, module = definition.code, definition.module
     if code is None:
         return False
+    reports = interpreter.lexicon.phases["reports"]
+    if any(reports.match(one.name) for one in code.parameters):
+        return True
     if _gives_host(interpreter, code, module) or any(_only_raises(interpreter, one, module) for one in code.decorators):
         return True
     if _picks_best(interpreter, code, module) or (owner is None and _works_for_host(interpreter, code, module)):
