@@ -604,6 +604,22 @@ def test_a_function_that_is_for_the_host_is_not_offered(
     assert (("images.ops:weighed",) if is_offered else ()) == survey(write(tmp_path, text)).exports
 
 
+@pytest.mark.parametrize(("name", "is_offered"), [("reference_attention", False), ("attention", True)])
+def test_what_is_imported_as_a_reference_is_one(tmp_path: Path, name: str, is_offered: bool) -> None:
+    """Kernels are compared with it."""
+    text = f"""
+# file: images/__init__.py
+# file: images/slow.py
+import torch
+
+def each(x: torch.Tensor):
+    return x * 2
+# file: images/kernels.py
+from images.slow import each as {name}
+"""
+    assert (("images.slow:each",) if is_offered else ()) == survey(write(tmp_path, text)).exports
+
+
 @pytest.mark.parametrize(
     ("given", "is_offered"),
     [

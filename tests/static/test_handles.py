@@ -1,4 +1,4 @@
-"""Handles of collectives that a region waits for, maybe on another way, and host memory that it may copy to."""
+"""Handles of collectives, pinned memory, and what models go through before they are captured."""
 
 from __future__ import annotations
 
@@ -107,3 +107,34 @@ def serve(x):
 """
     shown = analyse(tmp_path, program, regions=("main:Model.forward",)).shown
     assert is_told is ("GL402" in {code for _, _, code in shown})
+
+
+SEAM = """
+import torch
+
+class {name}:
+    def __init__(self):
+        self.held = []
+
+    def apply(self, x):
+        self.held.append(x.max().item())
+        return x
+
+class Layer(torch.nn.Module):
+    def __init__(self, seam: {name} | None):
+        super().__init__()
+        self.seam = seam
+
+    def forward(self, x: torch.Tensor):
+        return self.seam.apply(x) if self.seam is not None else x
+"""
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("CalibrationSeam", False), ("RangeObserver", False), ("Seam", True)])
+def test_what_is_named_for_calibration_runs_eagerly(tmp_path: Path, name: str, is_told: bool) -> None:
+    """It measures what a model is quantised by, before anybody captures it."""
+    shown = analyse(tmp_path, SEAM.format(name=name), regions=("main:Layer.forward",)).shown
+    assert is_told is ("GL101" in {code for _, _, code in shown})
+    declared = SEAM.format(name=name).replace("def apply(self, x)", "def apply(self, x: torch.Tensor)")
+    shown = analyse(tmp_path / "itself", declared, regions=(f"main:{name}.apply",)).shown
+    assert "GL101" in {code for _, _, code in shown}
