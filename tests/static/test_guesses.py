@@ -307,6 +307,31 @@ def test_what_is_captured_is_no_step_of_whole_prompts(tmp_path: Path, asked: str
 @pytest.mark.parametrize(
     ("asked", "is_told"),
     [
+        ("image_input is not None", False),
+        ("not (image_input is None)", False),
+        ("image_input is None", True),
+        ("image_grid is not None", True),
+    ],
+)
+def test_engines_hand_in_pictures_as_embeddings(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """A model that asks for them by the name that those of engines have does so for who runs it alone."""
+    program = f"""
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x: torch.Tensor, image_grid=None, **kwargs):
+        image_input = self.parsed(**kwargs)
+        if {asked}:
+            x = x * x.max().item()
+        return x
+"""
+    shown = analyse(tmp_path, program, regions=("main:Model.forward",)).shown
+    assert ("GL101" in {code for _, _, code in shown}) is is_told
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [
         ("is_in_onnx_export_mode()", False),
         ("ranges.is_calibrating()", False),
         ("meta.fp8_calibrating", True),
