@@ -305,6 +305,26 @@ def test_what_is_captured_is_no_step_of_whole_prompts(tmp_path: Path, asked: str
 
 
 @pytest.mark.parametrize(
+    ("error", "is_told"),
+    [("RuntimeError", False), ("torch.cuda.OutOfMemoryError", False), ("(KeyError)", True), ("ValueError", True)],
+)
+def test_what_the_device_refuses_is_handled_in_no_capture(tmp_path: Path, error: str, is_told: bool) -> None:
+    """It ends there; what the host raises may be handled."""
+    program = f"""
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x: torch.Tensor, table):
+        try:
+            return self.matched(x, table)
+        except {error}:
+            return self.matched(x.cpu(), table)
+"""
+    shown = analyse(tmp_path, program, regions=("main:Model.forward",)).shown
+    assert ("GL201" in {code for _, _, code in shown}) is is_told
+
+
+@pytest.mark.parametrize(
     ("asked", "is_told"),
     [
         ("image_input is not None", False),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from graphlint.rulebook.lexicon import Lexicon
-from graphlint.static.domain.assumptions import Assumption
+from graphlint.static.domain.assumptions import RAISED, Assumption
 from graphlint.static.domain.contexts import OpenRegion, Site
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import last_name
@@ -19,9 +19,12 @@ _KIND, _OTHER = "device", "other"  # of the devices of the lexicon: those that c
 
 
 def is_other_phase(assumption: Assumption, sites: tuple[Site, ...], opened: OpenRegion, lexicon: Lexicon) -> bool:
-    """Whether a model is exported on a way, or runs on another device, or no graphs are used, or pictures are computed
-    that engines hand in as embeddings, or whole prompts are computed and nothing says that these are captured.
+    """Whether a model is exported on a way, or runs on another device, or no memory is left, or no graphs are used, or
+    pictures are computed that engines hand in as embeddings, or whole prompts are, and nothing says that these are
+    captured.
     """
+    if assumption.form == RAISED and lexicon.phases["failures"].match(last_name(assumption.test) or ""):
+        return True  # what the device refuses ends a capture, whoever handles it
     for test, holds in assumption.asked if assumption.is_plain else ():
         if _is_on_another(test, holds, lexicon):
             return True
