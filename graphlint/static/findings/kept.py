@@ -1,4 +1,7 @@
-"""A test in, the state that it asks out, with what puts the test out and what makes it hold again."""
+"""A test in, the state that it asks out, with what puts the test out and what makes it hold again.
+
+Long, because programs ask in many ways whether something is there already: by None, by keys, by counts and by sizes.
+"""
 
 from __future__ import annotations
 
