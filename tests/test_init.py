@@ -546,9 +546,6 @@ def test_what_works_on_the_host_is_not_offered(tmp_path: Path, imports: str, bod
     assert (("images.ops:weighed",) if is_offered else ()) == survey(write(tmp_path, text)).exports
 
 
-_EACH = "out = torch.zeros_like(x[0])\n    for row in range(2):\n        for at in range(2):\n"
-
-
 @pytest.mark.parametrize(
     ("parameters", "body", "is_offered"),
     [
@@ -565,8 +562,6 @@ _EACH = "out = torch.zeros_like(x[0])\n    for row in range(2):\n        for at 
         ("x: torch.Tensor", "y = torch.hann_window(8)\n    return (y * x.shape[0]).view(1, -1)", False),
         ("x: torch.Tensor", "y = torch.hann_window(8)\n    return (y * x.shape[0]).to(x.device)", True),
         ("x: torch.Tensor", "y = torch.hann_window(8, device=x.device)\n    return y * 2", True),
-        ("x: torch.Tensor", f"{_EACH}            out[row] += x[row][at].item()\n    return out * x", False),
-        ("x: torch.Tensor", f"{_EACH}            out[row] += x[row][at]\n    return out * x", True),
         ("x: torch.Tensor) -> (Scaled", "return Scaled(x)", False),
         ("x: torch.Tensor) -> (Verdict", "return Verdict(True, x.sum().item(), {})", False),
         ("x: torch.Tensor) -> (Batch", "return Batch(x, x.shape[0])", True),
@@ -585,8 +580,6 @@ _EACH = "out = torch.zeros_like(x[0])\n    for row in range(2):\n        for at 
         "a table of the host",
         "a table that is moved",
         "a table of the device",
-        "elements one by one",
-        "elements that are not read",
         "gives a module",
         "gives a report",
         "gives tensors",

@@ -57,20 +57,10 @@ def _works_for_host(interpreter: Interpreter, code: ir.Code, module: Module) -> 
             case ir.DictDisplay(items=items):
                 if sum(_is_read(interpreter, value) for _, value in items) > 1:
                     return True
-    if _reads_each(interpreter, code.body, 0) or _gives_what_it_makes(interpreter, code, module):
+    if _gives_what_it_makes(interpreter, code, module):
         return True
     given = members(interpreter.annotations.promised(code.returns, module)) if code.returns is not None else ()
     return any(isinstance(one, Instance) and interpreter.classes.is_model(one.cls) for one in given)
-
-
-def _reads_each(interpreter: Interpreter, block: object, depth: int) -> bool:
-    """Whether a loop in a loop reads numbers: elements, one by one."""
-    for part in walk(block):
-        if depth > 1 and isinstance(part, ir.Call) and _is_read(interpreter, part):
-            return True
-        if isinstance(part, ir.For) and _reads_each(interpreter, part.body, depth + 1):
-            return True
-    return False
 
 
 def _gives_what_it_makes(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
