@@ -547,6 +547,75 @@ def test_what_works_on_the_host_is_not_offered(tmp_path: Path, imports: str, bod
 
 
 @pytest.mark.parametrize(
+    ("parameters", "body", "is_offered"),
+    [
+        ("x: torch.Tensor, lengths: torch.Tensor", "return x * lengths", True),
+        ("x: torch.Tensor, lengths_cpu: torch.Tensor", "return x * int(lengths_cpu[0])", False),
+        ("x: torch.Tensor, lengths_cpu: torch.Tensor | None = None", "return x * 2", True),
+        ("x: torch.Tensor, to_cpu: bool", "return x * 2", True),
+        ("x: torch.Tensor, tokenizer", "return x * tokenizer.eos_token_id", False),
+        ("x: torch.Tensor, callback=None", "return x * 2", False),
+        ("file_path: str, x: torch.Tensor", "return x * 2", False),
+        ("x: torch.Tensor", "return torch.tensor(np.diff(x.cpu().numpy()))", False),
+        ("x: torch.Tensor", "return x, {'std': x.std().item(), 'mean': x.mean().item()}", False),
+        ("x: torch.Tensor", "return x, {'std': x.std().item(), 'mean': x.mean()}", True),
+        ("x: torch.Tensor", "y = torch.hann_window(8)\n    return (y * x.shape[0]).view(1, -1)", False),
+        ("x: torch.Tensor", "y = torch.hann_window(8)\n    return (y * x.shape[0]).to(x.device)", True),
+        ("x: torch.Tensor", "y = torch.hann_window(8, device=x.device)\n    return y * 2", True),
+        ("x: torch.Tensor) -> (Scaled", "return Scaled(x)", False),
+        ("x: torch.Tensor) -> (Verdict", "return Verdict(True, x.sum().item(), {})", False),
+        ("x: torch.Tensor) -> (Batch", "return Batch(x, x.shape[0])", True),
+    ],
+    ids=[
+        "tensors",
+        "one of the host",
+        "one of the host that may be left out",
+        "a flag",
+        "a tokenizer",
+        "who is told of each step",
+        "a file",
+        "an array on the way",
+        "numbers for a log",
+        "one number",
+        "a table of the host",
+        "a table that is moved",
+        "a table of the device",
+        "gives a module",
+        "gives a report",
+        "gives tensors",
+    ],
+)
+def test_a_function_that_is_for_the_host_is_not_offered(
+    tmp_path: Path, parameters: str, body: str, is_offered: bool
+) -> None:
+    """By what it takes, makes on the way or gives."""
+    classes = (
+        "class Scaled(torch.nn.Module):\n    def __init__(self, x):\n        super().__init__()\n\n"
+        "@dataclass\nclass Verdict:\n    is_right: bool\n    error: float\n    extra: dict[str, object]\n\n"
+        "@dataclass\nclass Batch:\n    x: torch.Tensor\n    rows: int\n\n"
+    )
+    head = f"from dataclasses import dataclass\nimport numpy as np\nimport torch\n\n{classes}"
+    text = f"# file: images/__init__.py\n# file: images/ops.py\n{head}def weighed({parameters}):\n    {body}\n"
+    assert (("images.ops:weighed",) if is_offered else ()) == survey(write(tmp_path, text)).exports
+
+
+@pytest.mark.parametrize(("name", "is_offered"), [("reference_attention", False), ("attention", True)])
+def test_what_is_imported_as_a_reference_is_one(tmp_path: Path, name: str, is_offered: bool) -> None:
+    """Kernels are compared with it."""
+    text = f"""
+# file: images/__init__.py
+# file: images/slow.py
+import torch
+
+def each(x: torch.Tensor):
+    return x * 2
+# file: images/kernels.py
+from images.slow import each as {name}
+"""
+    assert (("images.slow:each",) if is_offered else ()) == survey(write(tmp_path, text)).exports
+
+
+@pytest.mark.parametrize(
     ("given", "is_offered"),
     [
         ("torch.Tensor", True),

@@ -29,8 +29,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "pre_hooks", "registers", "registers_tensors", "states", "trains",
     ),
     "phases": (
-        "calibrates", "checks", "compares", "draws", "export", "files", "graphs", "interacts", "openers", "prepares",
-        "prompt", "setup", "shown", "stopwatch", "timed", "token",
+        "calibrates", "checks", "compares", "draws", "export", "failures", "files", "graphs", "interacts", "measures",
+        "media", "of_host", "openers", "prepares", "prompt", "reports", "setup", "shown", "stopwatch", "timed", "token",
     ),
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),

@@ -305,6 +305,51 @@ def test_what_is_captured_is_no_step_of_whole_prompts(tmp_path: Path, asked: str
 
 
 @pytest.mark.parametrize(
+    ("error", "is_told"),
+    [("RuntimeError", False), ("torch.cuda.OutOfMemoryError", False), ("(KeyError)", True), ("ValueError", True)],
+)
+def test_what_the_device_refuses_is_handled_in_no_capture(tmp_path: Path, error: str, is_told: bool) -> None:
+    """It ends there; what the host raises may be handled."""
+    program = f"""
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x: torch.Tensor, table):
+        try:
+            return self.matched(x, table)
+        except {error}:
+            return self.matched(x.cpu(), table)
+"""
+    shown = analyse(tmp_path, program, regions=("main:Model.forward",)).shown
+    assert ("GL201" in {code for _, _, code in shown}) is is_told
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_told"),
+    [
+        ("image_input is not None", False),
+        ("not (image_input is None)", False),
+        ("image_input is None", True),
+        ("image_grid is not None", True),
+    ],
+)
+def test_engines_hand_in_pictures_as_embeddings(tmp_path: Path, asked: str, is_told: bool) -> None:
+    """A model that asks for them by the name that those of engines have does so for who runs it alone."""
+    program = f"""
+import torch
+
+class Model(torch.nn.Module):
+    def forward(self, x: torch.Tensor, image_grid=None, **kwargs):
+        image_input = self.parsed(**kwargs)
+        if {asked}:
+            x = x * x.max().item()
+        return x
+"""
+    shown = analyse(tmp_path, program, regions=("main:Model.forward",)).shown
+    assert ("GL101" in {code for _, _, code in shown}) is is_told
+
+
+@pytest.mark.parametrize(
     ("asked", "is_told"),
     [
         ("is_in_onnx_export_mode()", False),

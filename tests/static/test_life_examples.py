@@ -165,3 +165,37 @@ def test_a_number_that_is_read_out_of_an_input_is_that_of_the_capture(
     source += "\n@dataclass\nclass Args:\n    longest: int\n"
     analysis = analyse(tmp_path, source.replace("import torch\n", "import torch\nfrom dataclasses import dataclass\n"))
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL402"]
+
+
+TOWERS = """
+import torch
+
+class Graph:
+    def __init__(self, graph, out, width):
+        self.graph, self.out, self.width = graph, out, width
+
+class Runner:
+    def __init__(self, tower):
+        self.tower, self.graphs, self.x = tower, {}, torch.zeros(64, 8, device="cuda")
+
+    def run(self, rows, other):
+        found = self.graphs.get(rows)
+        if found is None:
+            width = int(WIDTH)
+            out = torch.zeros(rows, width, device="cuda")
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                out.copy_(self.tower(self.x[:rows]))
+            found = self.graphs[rows] = Graph(graph, out, width)
+        found.graph.replay()
+        return found.out.clone()
+"""
+
+
+@pytest.mark.parametrize(("width", "is_told"), [("self.tower.config.width", False), ("other.config.width", True)])
+def test_what_the_owner_of_the_graphs_was_made_with_is_no_part_of_keys(
+    tmp_path: Path, width: str, is_told: bool
+) -> None:
+    """It is the same for all of them; what each call brings is not."""
+    analysis = analyse(tmp_path, TOWERS.replace("WIDTH", width), confidence=Confidence.LOW)
+    assert is_told is any(code == "GL402" for _, _, code in analysis.found)

@@ -296,6 +296,37 @@ def test_outputs_that_are_cut_with_their_inputs_are_rows(tmp_path: Path) -> None
     assert [] == of_class(tmp_path / "kept", kept, cut="[:n]").shown
 
 
+TABLES = """
+import torch
+
+class Runner:
+    def __init__(self, model):
+        self.model = model
+        self.lengths = torch.zeros(16, dtype=torch.int32, device="cuda")
+        self.table = torch.zeros(16, 8, dtype=torch.int32, device="cuda")
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = {step}
+
+    def run(self, table, lengths, n):
+        self.lengths.zero_()
+        self.lengths[:n] = lengths
+        self.table[:n, :table.size(1)] = table
+        self.graph.replay()
+        return self.y[:n].clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("step", "is_told"),
+    [("self.model(self.table, self.lengths)", False), ("self.table.sum(1) + self.lengths", True)],
+    ids=["an unknown model may heed the lengths", "all columns are summed"],
+)
+def test_columns_of_a_table_whose_lengths_are_reset(tmp_path: Path, step: str, is_told: bool) -> None:
+    """A length of zero, or a short one, bounds what a model reads of its row."""
+    assert is_told is ("GL511" in {code for _, _, code in analyse(tmp_path, TABLES.format(step=step)).shown})
+
+
 def test_a_state_of_the_graph_keeps_what_outputs_cut_off(tmp_path: Path) -> None:
     """Old rows are written to it again, and later replays read them."""
     body = "        self.x[:n].copy_(x)"

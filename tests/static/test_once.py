@@ -96,6 +96,12 @@ PUT_OUT = {
         "table = _tables.setdefault(name, {})\nif name not in table:\n    table[name] = x.item()\nreturn x"
     ),
     "the size of what is kept": "if self.made != n:\n    self.made = n\n    self.value = x.item()\nreturn x",
+    "a table with nothing in it": "if not self.kept:\n    self.kept[name] = x.item()\nreturn x",
+    "a table that is counted": "if len(self.kept) == 0:\n    self.kept[name] = x.item()\nreturn x",
+    "a table whose keys are counted": "if len(list(self.kept.keys())) == 0:\n    self.kept[name] = x.item()\nreturn x",
+    "what has been put there meanwhile": (
+        "rows = len(_tables)\nfilled(_tables, n, x)\nif len(_tables) > rows:\n    self.value = x.item()\nreturn x"
+    ),
     "a buffer": "if self.value is None:\n    self.register_value('value', x.item())\nreturn x",
 }
 
@@ -171,6 +177,12 @@ STAYS = {
         "self.made = None",
     ),
     "a size that is not kept": ("if self.made != n:\n    self.value = x.item()\nreturn x", "pass"),
+    "more than there may be": (
+        "rows = len(name)\nif len(_tables) > rows:\n    self.value = x.item()\nreturn x",
+        "pass",
+    ),
+    "a table that is counted and stays empty": ("if len(self.kept) == 0:\n    self.value = x.item()\nreturn x", "pass"),
+    "a table that is counted and emptied": (PUT_OUT["a table whose keys are counted"], "self.kept.clear()"),
     "a parameter": ("if not n:\n    n = x.item()\nreturn x", "pass"),
 }
 
@@ -357,6 +369,19 @@ def test_what_is_moved_where_it_is_needed_lies_there_in_the_next_run(tmp_path: P
 
 
 @pytest.mark.parametrize(
+    ("made", "is_moved"),
+    [("x", True), ("self.table.cpu()", False), ("torch.ones(8).to(x.device)", False)],
+    ids=["beside one of the device", "beside itself", "beside another that is moved"],
+)
+def test_what_is_computed_of_it_lies_there_in_the_next_run(tmp_path: Path, made: str, is_moved: bool) -> None:
+    """But it is another tensor each time, which the graph keeps."""
+    text = MOVED.format(body=f"self.table = torch.minimum(self.table.to(x.device), {made})", other="pass")
+    codes = {code for _, _, code in analyse(tmp_path, text, regions=("main:Rotary.forward",)).shown}
+    assert "GL501" in codes
+    assert ("GL202" not in codes) == is_moved
+
+
+@pytest.mark.parametrize(
     "body",
     [
         "batch.lengths = batch.lengths.to(x.device)",
@@ -514,8 +539,16 @@ def test_what_is_put_into_each_group_is_there_in_the_next_step(
     tmp_path: Path, body: str, other: str, is_told: bool
 ) -> None:
     program = _GROUPS.format(body=body.replace("\n", "\n            "), other=other)
-    found = analyse(tmp_path, program, regions=("main:Step.step",), confidence=Confidence.LOW)
-    assert [one.confidence > Confidence.LOW for one in found.report.findings if one.code == "GL203"] == [is_told]
+    for number, loop in enumerate(
+        (
+            "for group in self.param_groups",
+            "for group, masters in zip(self.param_groups, self.masters)",
+            "for at, group in enumerate(self.param_groups)",
+        )
+    ):
+        text = program.replace("for group in self.param_groups", loop)
+        found = analyse(tmp_path / str(number), text, regions=("main:Step.step",), confidence=Confidence.LOW)
+        assert [one.confidence > Confidence.LOW for one in found.report.findings if one.code == "GL203"] == [is_told]
 
 
 _LAYERS = """

@@ -915,6 +915,30 @@ step.value = None
         ("graph = torch.cuda.CUDAGraph()\nwith torch.cuda.graph(graph):\n    step(x)", True),
     ],
 )
+def test_what_is_compiled_draws_in_each_call_and_holds_numbers_itself(
+    tmp_path: Path, capture: str, is_told: bool
+) -> None:
+    """Draws of Python are taken out of it, and a number that is made a tensor becomes a part of its kernels."""
+    text = f"""
+import random
+import torch
+def step(x, level=None):
+    x = x * torch.tensor(0.5).to(x.device) + torch.tensor(level or x.level, device=x.device)
+    return x[: random.randint(1, 4)]
+x = torch.ones(4, device="cuda")
+{capture}
+"""
+    found = [(line, code) for _, line, code in analyse(tmp_path, text).shown]
+    assert [(5, "GL202"), (5, "GL203"), (6, "GL403")] * is_told == sorted(set(found))
+
+
+@pytest.mark.parametrize(
+    ("capture", "is_told"),
+    [
+        ("run = torch.compile(step, mode='reduce-overhead')\nrun(x)", False),
+        ("graph = torch.cuda.CUDAGraph()\nwith torch.cuda.graph(graph):\n    step(x)", True),
+    ],
+)
 def test_a_number_that_changes_compiles_anew(tmp_path: Path, capture: str, is_told: bool) -> None:
     """A compiled function asks its numbers each time, and counts them; a graph of one's own never does."""
     again = "run(x)" if "compile" in capture else "graph.replay()"

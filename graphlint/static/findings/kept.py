@@ -1,8 +1,12 @@
-"""A test in, the state that it asks out, with what puts the test out and what makes it hold again."""
+"""A test in, the state that it asks out, with what puts the test out and what makes it hold again.
+
+Long, because programs ask in many ways whether something is there already: by None, by keys, by counts and by sizes.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from graphlint.rulebook.lexicon import Lexicon
@@ -13,7 +17,16 @@ from graphlint.static.findings.origins import handed_on_way, is_handed_in
 from graphlint.static.findings.plain import MADE_OF, is_plain
 from graphlint.static.index.parts import function_at, rebound_in
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, branches_in, last_name, names_in, walk, words_in
+from graphlint.static.syntax.traversal import (
+    assignments_to,
+    branches_in,
+    counted_in,
+    form,
+    last_name,
+    names_in,
+    walk,
+    words_in,
+)
 from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.stores import Store, Written
 
@@ -130,6 +143,21 @@ def too_small(test: ir.Expr) -> Kept | None:
     return None
 
 
+def has_grown(test: ir.Expr, outcome: bool, code: ir.Code) -> bool:
+    """Whether a table holds more than before, as what is compiled or tuned puts there once: `len(cache) > size`, where
+    `size` was `len(cache)`.
+    """
+    match test:
+        case ir.Compare(
+            left=ir.Call(func=ir.Name(id="len"), arguments=[_]),
+            comparisons=[(">" | "!=", ir.Name(id=name))],
+        ) if outcome:
+            made = [one.value for one in assignments_to(code, name)]
+            counted = (part for part in walk(made[0]) if isinstance(part, ir.Call)) if len(made) == 1 else ()
+            return any(form(one) == form(test.left) for one in counted)
+    return False
+
+
 def kept_by(test: ir.Expr, outcome: bool, asking: Asking) -> Kept | None:
     """The state that a test asks, and what puts it out; None if it asks for more, or for something else."""
     match test:
@@ -156,6 +184,11 @@ def kept_by(test: ir.Expr, outcome: bool, asking: Asking) -> Kept | None:
             return next(filter(None, (_state(held, "moved", asking) for held in sides)), None)
         case ir.Call(func=ir.Name(id="hasattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name)))]):
             return None if outcome else Kept(name, True, "something")
+        case ir.Compare(
+            left=ir.Call(func=ir.Name(id="len"), arguments=[ir.Argument(value=counted)]),
+            comparisons=[("==" | "!=" | ">" as sign, ir.Literal(value=0))],
+        ) if outcome is (sign == "=="):
+            return _state(counted_in(counted), "item", asking)
         case ir.Attribute() | ir.Name():
             return _state(test, "false" if outcome else "true", asking)
     return None
@@ -215,12 +248,27 @@ def _maker(name: str, function: Function) -> str | None:
 
 
 def _gone_through(code: ir.Code, name: str) -> str | None:
-    """The attribute whose items a name stands for, one after the other: `for group in self.param_groups`."""
+    """The attribute whose items a name stands for, one after the other: `for group in self.param_groups`, or those of
+    `zip` or `enumerate`.
+    """
     for part in walk(code.body):
         match part:
-            case ir.For(target=ir.Name(id=one), iterable=ir.Attribute(attr=attribute)) if one == name:
-                return None if assignments_to(code, name) else attribute
+            case ir.For(target=target, iterable=iterable):
+                for one, of in _taken_from(target, iterable):
+                    if isinstance(one, ir.Name) and one.id == name and isinstance(of, ir.Attribute):
+                        return None if assignments_to(code, name) else of.attr
     return None
+
+
+def _taken_from(target: ir.Expr, iterable: ir.Expr) -> Iterator[tuple[ir.Expr, ir.Expr]]:
+    """What the names of a loop are taken from."""
+    match target, iterable:
+        case ir.Display(elements=names), ir.Call(func=ir.Name(id="zip"), arguments=given):
+            yield from zip(names, (one.value for one in given), strict=False)
+        case ir.Display(elements=[_, one]), ir.Call(func=ir.Name(id="enumerate"), arguments=[given, *_]):
+            yield one, given.value
+        case _:
+            yield target, iterable
 
 
 def _is_read(value: ir.Expr | None) -> bool:
@@ -239,12 +287,16 @@ def _is_table(asked: ir.Name, needs: str, asking: Asking) -> bool:
 
 
 def _is_moved(value: ast.expr | None, lexicon: Lexicon) -> bool:
-    """Whether a value is brought to a device, by a method whose name and arguments do not say that this is the host."""
+    """Whether a value is brought to a device, by a method whose name and arguments do not say that this is the host, or
+    is computed of one that is.
+    """
     match value:
         case ast.Call(func=ast.Attribute(attr=method)) if lexicon.methods.get(method) == "moves":
             texts = [part.value for part in nodes_in(value) if isinstance(part, ast.Constant)]
             named = [method, *(str(text).partition(":")[0] for text in texts)]
             return all(lexicon.devices.get(name) != "host" for name in named)
+        case ast.Call(args=args):
+            return any(_is_moved(one, lexicon) for one in args)
     return False
 
 

@@ -1,4 +1,4 @@
-"""A way from a region in, whether it leads through what is for devices that the region does not capture on out."""
+"""A way from a region in, whether it leads by its names through what is for other devices, or measures ranges, out."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ from graphlint.static.domain.contexts import Context, Site
 from graphlint.static.index.parts import WORD
 
 
-def is_of_other_maker(sites: tuple[Site, ...], place: Context, region: Region, lexicon: Lexicon) -> bool:
-    """Whether a function on the way is named for other devices, and what opens the region is not."""
+def is_for_others(sites: tuple[Site, ...], place: Context, region: Region, lexicon: Lexicon) -> bool:
+    """Whether a function on the way is named for other devices, or for measuring what a model is quantised by, which
+    runs eagerly, and what opens the region is not.
+    """
     opener, *passed = [*((site.path, site.name) for site in sites), (place.path, place.function)]
-    opens = (*opener, region.path, region.kind, region.entry or "")
-    return _names_other((name for names in passed for name in names), lexicon) and not _names_other(opens, lexicon)
+    opens = _kinds((*opener, region.path, region.kind, region.entry or ""), lexicon)
+    return not _kinds((name for names in passed for name in names), lexicon) <= opens
 
 
-def _names_other(names: Iterable[str], lexicon: Lexicon) -> bool:
-    return any(lexicon.devices.get(word) == "other" for word in _words(names))
+def _kinds(names: Iterable[str], lexicon: Lexicon) -> set[str]:
+    words, measures = _words(names), lexicon.phases["measures"]
+    found = {"other"} if any(lexicon.devices.get(word) == "other" for word in words) else set()
+    return found | ({"measures"} if any(map(measures.match, words)) else set())
 
 
 def _words(names: Iterable[str]) -> set[str]:

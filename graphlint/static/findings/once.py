@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Hashable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -19,7 +20,7 @@ from graphlint.static.domain.assumptions import FIRST_MOVE, RAISED, Assumption
 from graphlint.static.domain.contexts import Context, Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function, function_of
-from graphlint.static.findings.kept import DROPPING, Asking, Kept, all_kept_by, kept_by_failing, too_small
+from graphlint.static.findings.kept import DROPPING, Asking, Kept, all_kept_by, has_grown, kept_by_failing, too_small
 from graphlint.static.findings.plain import CONSTRUCTORS
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import called, is_word, segments_with, spelling
@@ -66,6 +67,8 @@ class Once:
         taken = {test: outcome for one in assumed for test, outcome in ((one.test, one.outcome), *one.asked)}
         function = assumption.function
         for test, outcome in assumption.asked:
+            if has_grown(test, outcome, function.code):
+                return True
             kept = all_kept_by(test, outcome, Asking(function, sites, of_sizes))
             if kept and all(self._is_filled(one, assumption, (sites, place), taken, of_sizes) for one in kept):
                 return True
@@ -73,6 +76,10 @@ class Once:
 
     def _is_filled(self, kept: Kept, assumption: Assumption, way: _Way, taken: Taken, of_sizes: bool) -> bool:
         """Whether what runs behind a test gives state what puts the test out, and nothing else takes it away."""
+        if kept.needs == "true" and kept.is_attribute:  # `not self.table` is out as soon as there is an item
+            item = replace(kept, needs="item")
+            if self._is_filled(item, assumption, way, taken, of_sizes):
+                return True
         if self._is_undone(kept, assumption.function, of_sizes):
             return False
         if kept.needs == "size":  # which the branch that is taken for it asks again

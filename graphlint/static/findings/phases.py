@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 from graphlint.rulebook.lexicon import Lexicon
-from graphlint.static.domain.assumptions import Assumption
+from graphlint.static.domain.assumptions import RAISED, Assumption
 from graphlint.static.domain.contexts import OpenRegion, Site
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import last_name
@@ -18,15 +19,21 @@ _KIND, _OTHER = "device", "other"  # of the devices of the lexicon: those that c
 
 
 def is_other_phase(assumption: Assumption, sites: tuple[Site, ...], opened: OpenRegion, lexicon: Lexicon) -> bool:
-    """Whether a model is exported on a way, or runs on another device, or no graphs are used, or whole prompts are
-    computed and nothing says that these are captured.
+    """Whether a model is exported on a way, or runs on another device, or no memory is left, or no graphs are used, or
+    pictures are computed that engines hand in as embeddings, or whole prompts are, and nothing says that these are
+    captured.
     """
+    if assumption.form == RAISED and lexicon.phases["failures"].match(last_name(assumption.test) or ""):
+        return True  # what the device refuses ends a capture, whoever handles it
     for test, holds in assumption.asked if assumption.is_plain else ():
         if _is_on_another(test, holds, lexicon):
             return True
         if any(lexicon.phases["export" if holds else "graphs"].match(name) for name in _names_asked(test)):
             return True
-    if not assumption.is_plain or not any(_is_of_prompts(test, holds, lexicon) for test, holds in assumption.asked):
+        if _is_there(test, holds, lexicon.phases["media"]):
+            return True
+    prompt, token = lexicon.phases["prompt"], lexicon.phases["token"]
+    if not assumption.is_plain or not any(_is_there(test, holds, prompt, token) for test, holds in assumption.asked):
         return False
     names = [Path(opened.region.path).stem, *(site.function.qualname for site in sites[:1])]
     is_told = any(lexicon.phases["openers"].match(name.lower()) for name in names)
@@ -42,14 +49,16 @@ def _names_asked(test: ir.Expr) -> Iterator[str]:
         yield (last_name(one) or "").lower()
 
 
-def _is_of_prompts(test: ir.Expr, holds: bool, lexicon: Lexicon) -> bool:
+def _is_there(test: ir.Expr, holds: bool, named: re.Pattern[str], else_named: re.Pattern[str] | None = None) -> bool:
+    """Whether a test says that there is something of some names, or nothing of others."""
     match test:
         case ir.Walrus(target=asked) | ir.Call(func=asked):
-            return _is_of_prompts(asked, holds, lexicon)
+            return _is_there(asked, holds, named, else_named)
         case ir.Compare(left=asked, comparisons=[(sign, ir.Literal(value=0 | None))]) if sign in _MORE + _LESS:
-            return _is_of_prompts(asked, holds is (sign in _MORE), lexicon)
+            return _is_there(asked, holds is (sign in _MORE), named, else_named)
         case ir.Name(id=name) | ir.Attribute(attr=name):
-            return lexicon.phases["prompt" if holds else "token"].match(name) is not None
+            names = named if holds else else_named
+            return names is not None and names.match(name) is not None
     return False
 
 

@@ -17,7 +17,7 @@ from graphlint.static.findings.flags import is_never_set
 from graphlint.static.findings.inferring import trains_without_gradients
 from graphlint.static.findings.left import is_denied, leaves_out
 from graphlint.static.findings.made import Made
-from graphlint.static.findings.makers import is_of_other_maker
+from graphlint.static.findings.makers import is_for_others
 from graphlint.static.findings.nested import captures_again
 from graphlint.static.findings.once import Once
 from graphlint.static.findings.origins import contradicts
@@ -113,7 +113,7 @@ class Ways:
         """
         for way in ways:
             assumed = [self._assumptions[number] for number in way.assumed]
-            if is_of_other_maker(way.sites, place, opened.region, self._lexicon):
+            if is_for_others(way.sites, place, opened.region, self._lexicon):
                 continue
             if captures_again(way.sites) or asks_for_used(assumed, way.sites) or is_refused(way.sites, place):
                 continue

@@ -13,7 +13,7 @@ from graphlint.static.models import uses
 from graphlint.static.models.containers import with_item
 from graphlint.static.models.modules import named
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in
+from graphlint.static.syntax.traversal import assignments_in, walk
 from graphlint.static.writes.states import is_handed
 from graphlint.values import (
     NONE,
@@ -122,8 +122,18 @@ class Assignment:
         if not (frame.in_region or frame.is_unlikely or frame.constructing):
             self.interpreter.heap.recent.assign(instance, name, value)
 
-    def is_moved(self, target: ir.Attribute, value: ir.Expr) -> bool:
-        """Whether an attribute is put where something else lies: `self.table = self.table.to(x.device)`."""
+    def is_moved(self, target: ir.Attribute, value: ir.Expr, alone: bool = False) -> bool:
+        """Whether an attribute is put where something else lies: `self.table = self.table.to(x.device)`.
+
+        What is computed of it lies there in the next run, too: `self.low = torch.minimum(self.low.to(dev), x)`,
+        but for what is moved `alone`.
+        """
+        given = value.arguments if isinstance(value, ir.Call) else ()
+        made = [one.value for one in given if any(isinstance(part, ir.Call) for part in walk(one.value))]
+        is_computed = len(made) == 1 and not alone and self._moves(made[0], target)
+        return self._moves(value, target) or is_computed
+
+    def _moves(self, value: ir.Expr, target: ir.Attribute) -> bool:
         match value:
             case ir.Call(func=ir.Attribute(value=moved, attr=name)):
                 return self.interpreter.lexicon.methods.get(name) == "moves" and growth.is_same(moved, target)

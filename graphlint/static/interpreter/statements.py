@@ -64,6 +64,8 @@ class Statements:
         value = self.interpreter.eval(node.value, frame)
         if isinstance(value, Unknown) and node.annotation is not None:
             value = self.interpreter.annotations.promised(node.annotation, frame.module)
+        if not any(is_moved(target, node.value, alone=True) for target in moved):
+            frame.assumed = assumed  # what is computed of it is another tensor each time
         for target in node.targets:
             self.interpreter.assignment.store(target, value, frame)
             grounds.keep(target, node.value, frame)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import ExampleValue, IncompleteKey
+from graphlint.static.domain.program import Function
 from graphlint.static.life.growth import directly_in
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import (
@@ -119,6 +120,7 @@ class Examples(Listener):
         picked from a table does not.
         """
         key, _, where = kept
+        of -= _of_constructor(where.function)
         known = {name for one in _parts(key) if isinstance(one, Thing) for name in [one.argument] if name is not None}
         if of and not of & known:
             made = key.made if isinstance(key, Container) and key.made is not None else where
@@ -126,6 +128,14 @@ class Examples(Listener):
             parts = key.values() if isinstance(key, Container) else [key]
             is_picked = any(type(one) is int for one in parts) and not any(map(sizes, parts))
             self.tell(IncompleteKey(name, use, line, is_sure=is_picked), made, capture)
+
+
+def _of_constructor(function: Function) -> frozenset[str]:
+    """What the object of a method was made with, which is the same for all that it keeps; names of the method aside."""
+    definitions = function.owner.methods.get("__init__", ()) if function.owner is not None else ()
+    codes = [one.code for one in definitions if one.code is not None]
+    own = {one.name for one in function.code.parameters}
+    return frozenset(one.name for code in codes for one in code.parameters if one.name not in own)
 
 
 def _read_out_in(values: list[Object]) -> dict[Symbol, Place]:

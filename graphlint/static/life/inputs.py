@@ -200,7 +200,8 @@ class Inputs(Listener):
                 inner, is_left = _is_inner(write), leaves_rest(write, cuts[0][1])
                 others_reset = inner and any(_is_reset(w) for other in since.values() for w in other)
                 told = any(value is number for value in values) and number is not None
-                event = PartialFill(bound, others_reset, False, told, is_rest_left=is_left, is_by_row=not inner)
+                by_row = not inner or others_reset  # lengths of zero behind the request bound what is read of a table
+                event = PartialFill(bound, others_reset, False, told, is_rest_left=is_left, is_by_row=by_row)
                 self.partial.append((capture, write.place, event))
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:

@@ -14,6 +14,7 @@ from graphlint.static.life.objects import Capture, Made, Object, Place, Tensor, 
 from graphlint.static.life.order import Order, Stream
 from graphlint.static.life.record import Call, Write
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import calls_in
 
 DEFAULT = Thing()  # the default stream, on which a program begins
 CAPTURING = Thing()  # the stream that torch captures on if it is given none
@@ -119,8 +120,10 @@ class Streams(Listener):
             last = self.order.last(stream)
             if last is not None and self._is_loose(stream, branch):
                 self.tell(LooseEnd("stream"), last, capture)
+        is_guessed = self.ledger.decided > branch.decided
         for known, handle, place in self.handles:
-            if known is capture and handle not in self.ledger.escaped:
+            is_kept = handle in self.ledger.escaped or (is_guessed and _waits_somewhere(place))
+            if known is capture and not is_kept:
                 self.tell(LooseEnd("collective"), place, capture)
         self.handles.clear()
 
@@ -332,3 +335,9 @@ def _orders(node: ir.Node) -> bool:
     """Whether a call gives a stream nothing to do but to wait."""
     name = node.func.attr if isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute) else ""
     return name in _ACTS and name not in READBACKS
+
+
+def _waits_somewhere(place: Place) -> bool:
+    """Whether a function waits for handles, maybe on another way, or in another round, than the one that was gone."""
+    called = (call.func for call in calls_in(place.function.code))
+    return any(isinstance(one, ir.Attribute) and one.attr == "wait" for one in called)

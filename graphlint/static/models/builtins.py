@@ -19,6 +19,7 @@ from graphlint.static.models.iterables import Iterables
 from graphlint.static.models.reflection import Reflection, type_of
 from graphlint.static.models.tensors import Tensors, of_module
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import counted_in
 from graphlint.values import (
     NONE,
     UNKNOWN,
@@ -182,7 +183,8 @@ class Builtins:
             case "iter" | "reversed":
                 return self._iterables.converted("iterator", first, values)
             case "len" if isinstance(first, Sequence) and first.elements is not None and first.kind != "iterator":
-                return Const(len(first.elements))
+                is_filled = not first.elements and node is not None and self._is_kept(node.arguments[0].value, frame)
+                return Host("int") if is_filled else Const(len(first.elements))
             case "round" | "abs" | "pow" | "divmod":
                 return self._computed(name, arguments, node, frame)
             case "range":
@@ -196,6 +198,11 @@ class Builtins:
         if name.endswith(("Error", "Exception", "Warning", "StopIteration")) or name == "object":
             return Host("object")
         return None
+
+    def _is_kept(self, counted: ir.Expr, frame: Frame) -> bool:
+        """Whether what a region counts outlives it, so that the runs before may have put something there."""
+        held = counted_in(counted)
+        return frame.in_region and isinstance(held, ir.Attribute) and self.evaluator.outlives_region(held, frame)
 
     def _text(self, name: str, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
         self._printed(arguments, node, frame)

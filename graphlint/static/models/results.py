@@ -159,8 +159,9 @@ def _computed(
     dtype = call.dtype or dtype
     fresh = call.in_region and not (call.is_view and first is not None and not first.fresh)
     literal = first is not None and first.literal
+    pinned = call.is_view and first is not None and first.pinned
     return union(
-        Tensor(place, ndim, dtype, sure, False, fresh, literal and place is Place.HOST, ones)
+        Tensor(place, ndim, dtype, sure, pinned, fresh, literal and place is Place.HOST, ones)
         for place, sure in places(facts.all_values())
     )
 

@@ -204,11 +204,18 @@ class Tensors:
                 return
 
     def _costs_nothing(self, operation: Operation, facts: Facts) -> bool:
-        """Whether a compiler makes an operation a constant, or leaves out what it waits for."""
+        """Whether a compiler makes an operation a constant, or leaves out what it waits for.
+
+        What nobody knows is likelier a number that an object holds than an array.
+        """
         if operation.name in self.lexicon.compilers["validating"]:
             return True
+        moved = facts.value("self")
+        if isinstance(moved, Tensor) and moved.literal and moved.fresh and moved.ndim in (0, None):
+            return self.lexicon.methods.get(operation.name.rpartition(".")[2]) == "moves"
         is_literal = operation.name in self.lexicon.compilers["literals"]
-        return is_literal and all(is_number(one) or isinstance(one, Sequence) for one in _data(operation, facts))
+        data = [member for one in _data(operation, facts) for member in members(one)]
+        return is_literal and all(is_number(one) or isinstance(one, (Sequence, Unknown)) for one in data)
 
     def _raises(self, operation: Operation, facts: Facts) -> bool:
         """Whether there is no such tensor: one that is made of None, which another branch is for."""

@@ -2,7 +2,9 @@
 
 `if isinstance(prompts, str): prompts = [prompts]`, a tokenizer that is asked for tensors, `return images.cpu()`: what
 stands between the user and a model. What a kernel language runs by its own compiler is captured by nobody, either:
-outside of that it only raises.
+outside of that it only raises. A function of its own that takes a copy of the host by its name, `lengths_cpu`, makes an
+array of a tensor, gives a module that it has made, or keeps several numbers that it reads in a table, works there on
+purpose; in a method of a model, the same is likelier a mistake.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from graphlint.static.domain.program import Function
+from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax import ir
@@ -18,7 +20,8 @@ from graphlint.static.syntax.traversal import assignments_to, calls_in, children
 from graphlint.values import External, members
 
 _NUMBERS = ("bool", "float", "int", "str")
-_COPIED = ("host-array", "host-tensor")  # what methods give that copy from the device
+_ARRAY = "host-array"
+_COPIED = (_ARRAY, "host-tensor")  # what methods give that copy from the device
 _READ = ("list", "number")  # what methods give that read from it
 _OF_HOST = "math."
 _DEPTH = 4  # of names for names
@@ -29,11 +32,50 @@ def is_driver(interpreter: Interpreter, definition: Definition, owner: ClassDefi
     code, module = definition.code, definition.module
     if code is None:
         return False
+    reports = interpreter.lexicon.phases["reports"]
+    if any(reports.match(one.name) for one in code.parameters):
+        return True
     if _gives_host(interpreter, code, module) or any(_only_raises(interpreter, one, module) for one in code.decorators):
         return True
-    if _picks_best(interpreter, code, module):
+    if _picks_best(interpreter, code, module) or (owner is None and _works_for_host(interpreter, code, module)):
         return True
     return any(_takes_texts(one) or _prepares(interpreter, one, module) for one in _codes(code, owner))
+
+
+def _works_for_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    """Whether a function that is no method is for the host by what it takes, makes on the way, or gives."""
+    of_host = interpreter.lexicon.phases["of_host"]
+    needed = (one for one in code.parameters if one.default is None and not is_one_of(one.annotation, {"bool"}))
+    if any(of_host.match(one.name) for one in needed):
+        return True
+    for part in walk(code.body):
+        match part:
+            case ir.Call(func=ir.Attribute(attr=method)):
+                operation = interpreter.catalogue.method(method)
+                if operation is not None and operation.returns == _ARRAY:
+                    return True
+            case ir.DictDisplay(items=items):
+                if sum(_is_read(interpreter, value) for _, value in items) > 1:
+                    return True
+    if _gives_what_it_makes(interpreter, code, module):
+        return True
+    given = members(interpreter.annotations.promised(code.returns, module)) if code.returns is not None else ()
+    return any(isinstance(one, Instance) and interpreter.classes.is_model(one.cls) for one in given)
+
+
+def _gives_what_it_makes(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    """Whether all that a function gives are tensors that it makes without a device, as a table or a filter is."""
+    host = _Host(interpreter, code, module)
+    given = [one.value for one in _returns(code) if one.value is not None]
+    return bool(given) and all(map(host.makes, given))
+
+
+def _is_read(interpreter: Interpreter, node: ir.Expr) -> bool:
+    """Whether an expression is a method that reads a number from the device."""
+    operation = None
+    if isinstance(node, ir.Call) and isinstance(node.func, ir.Attribute):
+        operation = interpreter.catalogue.method(node.func.attr)
+    return operation is not None and operation.returns == "number"
 
 
 def _picks_best(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
@@ -56,11 +98,8 @@ def _picks_best(interpreter: Interpreter, code: ir.Code, module: Module) -> bool
 
 def _is_number(interpreter: Interpreter, part: object, module: Module) -> bool:
     """Whether a call reads a number, or is one of a function that says that it gives a float."""
-    if not isinstance(part, ir.Call):
-        return False
-    operation = interpreter.catalogue.method(part.func.attr) if isinstance(part.func, ir.Attribute) else None
-    if operation is not None and operation.returns == "number":
-        return True
+    if not isinstance(part, ir.Call) or _is_read(interpreter, part):
+        return isinstance(part, ir.Call)
     called = members(interpreter.static_value(part.func, module))
     return any(isinstance(one, Function) and is_one_of(one.code.returns, {"float"}) for one in called)
 
@@ -173,6 +212,34 @@ class _Host:
                         return True
         return False
 
+    def makes(self, node: ir.Expr, depth: int = _DEPTH) -> bool:
+        """Whether an expression is a tensor that is made without a device, or computed of one, and moved nowhere."""
+        match node:
+            case ir.Call(func=ir.Attribute(value=held, attr=method)) if self.makes(held, depth):
+                return self.interpreter.lexicon.methods.get(method) != "moves"
+            case ir.Call(func=func, arguments=arguments):
+                called = self.interpreter.static_value(func, self.module)
+                operation = self.interpreter.catalogue.find(called.name) if isinstance(called, External) else None
+                if operation is None or operation.returns != "factory":
+                    return operation is not None and any(self.makes(one.value, depth) for one in arguments)
+                return not any(one.star or one.keyword == "device" for one in arguments) and self._is_anew(
+                    operation.name
+                )
+            case ir.Name(id=name):
+                values = [one.value for one in assignments_to(self.code, name)] if depth else []
+                made = [one for one in values if one is not None and name not in names_in(one)]
+                return bool(made) and all(self.makes(one, depth - 1) for one in made)
+            case ir.Binary(left=left, right=right):
+                return self.makes(left, depth) or self.makes(right, depth)
+            case ir.Subscript(value=one) | ir.Unary(operand=one):
+                return self.makes(one, depth)
+        return False
+
+    def _is_anew(self, name: str) -> bool:
+        """Whether a factory does not hand on what it is given, wherever that lies."""
+        factory = self.interpreter.lexicon.factories.get(name)
+        return factory is None or factory.data != "shared"
+
     def _all(self, nodes: Sequence[ir.Expr], depth: int) -> bool:
         """Whether some expressions are, beside numbers and words that are spelt out."""
         told = [one for one in nodes if not isinstance(one, ir.Literal)]
@@ -196,7 +263,7 @@ class _Host:
         if operation is not None and operation.returns in _COPIED:
             return True
         called = self.interpreter.static_value(func, self.module)
-        return isinstance(called, External) and self.interpreter.lexicon.promised(called.name) == "host-array"
+        return isinstance(called, External) and self.interpreter.lexicon.promised(called.name) == _ARRAY
 
 
 def _only_raises(interpreter: Interpreter, decorator: ir.Expr, module: Module) -> bool:

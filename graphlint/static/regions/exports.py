@@ -1,4 +1,7 @@
-"""Files of a library in, the functions out that those who call it may capture: operators, steps, autograd functions."""
+"""Files of a library in, the functions out that those who call it may capture: operators, steps, autograd functions.
+
+Long, because nobody captures most of what takes tensors, and each kind of that is told by something else.
+"""
 
 from __future__ import annotations
 
@@ -35,9 +38,9 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
     """What may be captured by those who use these files, as `module:qualname`; not what is only `shown`.
 
     The modules of a package that exports nothing may be there to be imported one by one, for what nothing else calls,
-    unless the library captures by itself.
+    unless the library captures by itself. What somebody imports under the name of a reference is one.
     """
-    found_in = (interpreter.project.module_at(path) for path in files)
+    found_in = [interpreter.project.module_at(path) for path in files]
     modules = [m for m in found_in if m.path not in shown and interpreter.project.is_named(m)]
     checks = interpreter.lexicon.phases["checks"]
     public = [module for module in modules if not is_test(module.name) and not _is_private(module.name, checks)]
@@ -53,7 +56,14 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
             )
             found.update(dict.fromkeys(offering))
     found.update(dict.fromkeys(_training(interpreter, [m for m in modules if not is_test(m.name)])))
-    return tuple(found)
+    references = {
+        f"{origin.module}:{origin.member}"
+        for module in found_in
+        for name, origins in module.index.imports.items()
+        if checks.match(name)
+        for origin in origins
+    }
+    return tuple(one for one in found if one not in references)
 
 
 def only_shown(interpreter: Interpreter, files: Collection[Path]) -> frozenset[Path]:
@@ -215,7 +225,17 @@ def _gives_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool
         case ir.Subscript(value=one) if last_name(one) == "Literal":
             return True
     promised = interpreter.annotations.promised(code.returns, module)
+    if isinstance(promised, Instance):
+        return _is_report(interpreter, promised.cls)
     return _is_of_host(interpreter, code.returns, module) or _holds_host(promised)
+
+
+def _is_report(interpreter: Interpreter, cls: ClassDefinition) -> bool:
+    """Whether the fields of a class are numbers and words, most of them, and none is a tensor."""
+    fields = [interpreter.annotations.quoted(text, cls.module) for text in cls.annotations.values()]
+    if any(_carries_tensors(interpreter, member) for field in fields for member in members(field)):
+        return False
+    return sum(map(_holds_host, fields)) * 2 > len(fields)
 
 
 def _holds_host(value: Value) -> bool:

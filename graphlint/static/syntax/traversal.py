@@ -105,6 +105,16 @@ def is_none(node: ir.Expr | None) -> bool:
     return isinstance(node, ir.Literal) and node.value is None
 
 
+def counted_in(counted: ir.Expr) -> ir.Expr:
+    """The container that `len` counts: `table` in `len(list(table.keys()))`."""
+    match counted:
+        case ir.Call(func=ir.Name(id="list" | "set" | "tuple"), arguments=[ir.Argument(value=inner)]):
+            return counted_in(inner)
+        case ir.Call(func=ir.Attribute(value=held, attr="items" | "keys" | "values"), arguments=()):
+            return held
+    return counted
+
+
 def fills_attribute(code: ir.Code, name: str) -> bool:
     """Whether a function gives something an attribute of this name that is not None."""
     given = (one for one in assignments_in(code) if one.value is not None and not is_none(one.value))

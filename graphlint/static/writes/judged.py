@@ -103,15 +103,15 @@ class Judged:
                 yield replace(change.place, assumed=assumed), StaleMemo(tuple(places), surest is When.SURELY)
 
     def _draws(self) -> Iterator[tuple[Place, Event]]:
-        """Draws, clocks and iterators that decide something."""
-        for change in self.traces.taken.values():
+        """Draws, clocks and iterators that decide something; what is compiled asks for them in each call."""
+        for change in (one for one in self.traces.taken.values() if not one.place.is_soft):
             yield change.place, HostDraw("next", "item")
         found: dict[Draw, list[Use]] = {}
         for source, uses in self.traces.uses.items():
             for draw in self.traces.origins(source):
                 if isinstance(draw, Draw):
                     found.setdefault(draw, []).extend(uses.values())
-        for draw, made in found.items():
+        for draw, made in ((one, uses) for one, uses in found.items() if not one.place.is_soft):
             is_awaited = all(ends_wait(self.evaluator, use) for use in made)
             yield draw.place, HostDraw(draw.kind, _best(made).kind, is_awaited)
 
