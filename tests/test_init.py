@@ -903,6 +903,48 @@ def test_what_another_package_runs_of_a_class_like_its_own_is_offered(
 
 
 @pytest.mark.parametrize(
+    ("imports", "path", "more", "is_offered"),
+    [
+        ("from kernels.attention import attend", "tests/test_attention.py", "", True),
+        ("from kernels.attention import attend", "benchmarks/bench_attention.py", "", True),
+        ("from kernels.attention import attend as run", "tests/test_attention.py", "", True),
+        ("from kernels import attention", "tests/test_attention.py", "", False),
+        ("from kernels.attention import other", "tests/test_attention.py", "", False),
+        ("from kernels.attention import attend", "kernels/engine.py", "", False),
+        ("from kernels.attention import attend", "tests/test_attention.py", "captures", False),
+        ("from kernels.attention import attend", "tests/test_attention.py", "offers nothing", False),
+    ],
+)
+def test_what_tests_import_from_a_module_of_a_library_is_offered(
+    tmp_path: Path, imports: str, path: str, more: str, is_offered: bool
+) -> None:
+    """Packages export a part of what they hold; what captures by itself runs the rest by itself."""
+    offer = "" if more == "offers nothing" else "from kernels.ops import scale\n"
+    program = f"""
+# file: kernels/__init__.py
+{offer}# file: kernels/ops.py
+import torch
+def scale(x: torch.Tensor):
+    return x * 2
+# file: kernels/attention.py
+import torch
+def attend(x: torch.Tensor):
+    return x.item()
+def other(x):
+    return attend(x)
+# file: kernels/model.py
+from kernels.attention import attend
+def run(x):
+    return attend(x)
+"""
+    files = f"# file: {path}\n{imports}\n"
+    if more == "captures":
+        files += CAPTURE.replace("from serve.model import Gate", "from gate import Gate").lstrip("\n")
+    found = survey(write(tmp_path, program.lstrip("\n") + files))
+    assert is_offered is ("kernels.attention:attend" in found.exports)
+
+
+@pytest.mark.parametrize(
     ("own", "call", "is_offered"),
     [
         ("def attend", "self.attend(query)", True),

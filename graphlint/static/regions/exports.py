@@ -1,4 +1,8 @@
-"""Files of a library in, the functions out that those who call it may capture: operators, steps, autograd functions."""
+"""Files of a library in, the functions out that those who call it may capture: operators, steps, autograd functions.
+
+Long, because a library offers in many ways: by the names of its packages, by modules that are imported one by one, by
+what its optimizers and autograd functions do. Its tests tell which modules these are where its packages do not.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,7 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
     """What may be captured by those who use these files, as `module:qualname`; not what is only `shown`.
 
     The modules of a package that exports nothing may be there to be imported one by one, for what nothing else calls,
-    unless the library captures by itself.
+    unless the library captures by itself; so may those of other packages, for what the tests of these import so.
     """
     found_in = (interpreter.project.module_at(path) for path in files)
     modules = [m for m in found_in if m.path not in shown and interpreter.project.is_named(m)]
@@ -52,8 +56,25 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
                 if not is_called(interpreter, one.rpartition(":")[2], shown)
             )
             found.update(dict.fromkeys(offering))
+    if not captures:
+        inside = [one for one in public if any(_is_below(one.name, package) for package in offered if offered[package])]
+        found.update(dict.fromkeys(_tried(interpreter, inside, map(interpreter.project.module_at, shown))))
     found.update(dict.fromkeys(_training(interpreter, [m for m in modules if not is_test(m.name)])))
     return tuple(found)
+
+
+def _is_below(module: str, package: str) -> bool:
+    return module.startswith(f"{package}.")
+
+
+def _tried(interpreter: Interpreter, public: Iterable[Module], trying: Iterable[Module]) -> Iterator[str]:
+    """The functions of modules that tests, benchmarks and examples import one by one, as those who use them do."""
+    asked = {(one.module, one.member) for module in trying for many in module.index.imports.values() for one in many}
+    for module in public:
+        if not module.is_package and any((module.name, name) in asked for name in module.index.functions):
+            yield from (
+                one for one in _operators(interpreter, module) if (module.name, one.rpartition(":")[2]) in asked
+            )
 
 
 def only_shown(interpreter: Interpreter, files: Collection[Path]) -> frozenset[Path]:
