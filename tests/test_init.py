@@ -903,6 +903,35 @@ def test_what_another_package_runs_of_a_class_like_its_own_is_offered(
 
 
 @pytest.mark.parametrize(
+    ("decorator", "is_offered"),
+    [
+        ("@scale.register_fake", False),
+        ('@torch.library.register_fake("kernels::scale")', False),
+        ("@functools.lru_cache", True),
+        ("", True),
+    ],
+)
+def test_what_says_what_an_operator_gives_is_not_offered(tmp_path: Path, decorator: str, is_offered: bool) -> None:
+    """It is run where a model is traced, in the place of the operator."""
+    program = f"""
+# file: kernels/__init__.py
+# file: kernels/ops.py
+import functools
+import torch
+
+@torch.library.custom_op("kernels::scale", mutates_args=())
+def scale(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+{decorator}
+def scale_alike(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+"""
+    found = survey(write(tmp_path, program.lstrip("\n"))).exports
+    assert "kernels.ops:scale" in found and is_offered is ("kernels.ops:scale_alike" in found)
+
+
+@pytest.mark.parametrize(
     ("imports", "path", "more", "is_offered"),
     [
         ("from kernels.attention import attend", "tests/test_attention.py", "", True),

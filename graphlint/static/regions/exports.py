@@ -130,9 +130,11 @@ def is_captured_whole(interpreter: Interpreter, cls: ClassDefinition) -> bool:
 
 def _sets_up(interpreter: Interpreter, definition: Definition) -> bool:
     """Whether a function sets something up by its name, maybe that of a class, or gives what such a one makes, or a
-    function that it defines.
+    function that it defines; what an operator gives is only described where it is traced.
     """
     setup, made = interpreter.lexicon.phases["setup"], ""
+    if definition.code is not None and any(_describes(interpreter, one) for one in definition.code.decorators):
+        return True
     match definition.code:
         case ir.Code(body=[*_, ir.Return(value=ir.Call() as given)]):
             made = called_name(given) or ""
@@ -140,6 +142,12 @@ def _sets_up(interpreter: Interpreter, definition: Definition) -> bool:
             if any(isinstance(one, ir.Define) and one.code.name == name for one in others):
                 return True
     return bool(setup.match(made) or setup.match(definition.name) or _CLASS_NAME.fullmatch(definition.name))
+
+
+def _describes(interpreter: Interpreter, decorator: ir.Expr) -> bool:
+    """Whether a decorator hands a function to an operator that says what that gives: `@scale.register_fake`."""
+    called = decorator.func if isinstance(decorator, ir.Call) else decorator
+    return interpreter.lexicon.operators["describes"].match(last_name(called) or "") is not None
 
 
 def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition | ClassDefinition | None:
