@@ -942,6 +942,7 @@ def scale_alike(x: torch.Tensor) -> torch.Tensor:
         ("from kernels.attention import attend", "kernels/engine.py", "", False),
         ("from kernels.attention import attend", "tests/test_attention.py", "captures", False),
         ("from kernels.attention import attend", "tests/test_attention.py", "offers nothing", False),
+        ("from kernels.attention import attend", "tests/test_attention.py", "promises nothing", False),
     ],
 )
 def test_what_tests_import_from_a_module_of_a_library_is_offered(
@@ -967,6 +968,8 @@ def run(x):
     return attend(x)
 """
     files = f"# file: {path}\n{imports}\n"
+    if more == "promises nothing":
+        program = program.replace("def attend(x: torch.Tensor):", "def attend(x):\n    x = torch.relu(x)")
     if more == "captures":
         files += CAPTURE.replace("from serve.model import Gate", "from gate import Gate").lstrip("\n")
     found = survey(write(tmp_path, program.lstrip("\n") + files))

@@ -72,9 +72,16 @@ def _tried(interpreter: Interpreter, public: Iterable[Module], trying: Iterable[
     asked = {(one.module, one.member) for module in trying for many in module.index.imports.values() for one in many}
     for module in public:
         if not module.is_package and any((module.name, name) in asked for name in module.index.functions):
-            yield from (
-                one for one in _operators(interpreter, module) if (module.name, one.rpartition(":")[2]) in asked
-            )
+            for one in _operators(interpreter, module):
+                name = one.rpartition(":")[2]
+                if (module.name, name) in asked and _promises(module, name):
+                    yield one
+
+
+def _promises(module: Module, name: str) -> bool:
+    """Whether a function says of a parameter what it takes: what is for others alone, and no part of a test, does."""
+    codes = [one.code for one in module.index.functions.get(name, ())]
+    return any(one.annotation is not None for code in codes if code is not None for one in code.parameters)
 
 
 def only_shown(interpreter: Interpreter, files: Collection[Path]) -> frozenset[Path]:
