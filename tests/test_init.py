@@ -971,6 +971,181 @@ def test_what_another_package_runs_of_a_class_like_its_own_is_offered(
     assert ["plug.backend:Backend.forward"] * is_offered == list(found.replaced)
 
 
+@pytest.mark.parametrize(
+    ("decorator", "is_offered"),
+    [
+        ("@scale.register_fake", False),
+        ('@torch.library.register_fake("kernels::scale")', False),
+        ("@functools.lru_cache", True),
+        ("", True),
+    ],
+)
+def test_what_says_what_an_operator_gives_is_not_offered(tmp_path: Path, decorator: str, is_offered: bool) -> None:
+    """It is run where a model is traced, in the place of the operator."""
+    program = f"""
+# file: kernels/__init__.py
+# file: kernels/ops.py
+import functools
+import torch
+
+@torch.library.custom_op("kernels::scale", mutates_args=())
+def scale(x: torch.Tensor) -> torch.Tensor:
+    return x * 2
+
+{decorator}
+def scale_alike(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+"""
+    found = survey(write(tmp_path, program.lstrip("\n"))).exports
+    assert "kernels.ops:scale" in found and is_offered is ("kernels.ops:scale_alike" in found)
+
+
+@pytest.mark.parametrize(
+    ("imports", "path", "more", "is_offered"),
+    [
+        ("from kernels.attention import attend", "tests/test_attention.py", "", True),
+        ("from kernels.attention import attend", "benchmarks/bench_attention.py", "", True),
+        ("from kernels.attention import attend as run", "tests/test_attention.py", "", True),
+        ("from kernels import attention", "tests/test_attention.py", "", False),
+        ("from kernels.attention import other", "tests/test_attention.py", "", False),
+        ("from kernels.attention import attend", "kernels/engine.py", "", False),
+        ("from kernels.attention import attend", "tests/test_attention.py", "captures", False),
+        ("from kernels.attention import attend", "tests/test_attention.py", "offers nothing", False),
+        ("from kernels.attention import attend", "tests/test_attention.py", "promises nothing", False),
+    ],
+)
+def test_what_tests_import_from_a_module_of_a_library_is_offered(
+    tmp_path: Path, imports: str, path: str, more: str, is_offered: bool
+) -> None:
+    """Packages export a part of what they hold; what captures by itself runs the rest by itself."""
+    offer = "" if more == "offers nothing" else "from kernels.ops import scale\n"
+    program = f"""
+# file: kernels/__init__.py
+{offer}# file: kernels/ops.py
+import torch
+def scale(x: torch.Tensor):
+    return x * 2
+# file: kernels/attention.py
+import torch
+def attend(x: torch.Tensor):
+    return x.item()
+def other(x):
+    return attend(x)
+# file: kernels/model.py
+from kernels.attention import attend
+def run(x):
+    return attend(x)
+"""
+    files = f"# file: {path}\n{imports}\n"
+    if more == "promises nothing":
+        program = program.replace("def attend(x: torch.Tensor):", "def attend(x):\n    x = torch.relu(x)")
+    if more == "captures":
+        files += CAPTURE.replace("from serve.model import Gate", "from gate import Gate").lstrip("\n")
+    found = survey(write(tmp_path, program.lstrip("\n") + files))
+    assert is_offered is ("kernels.attention:attend" in found.exports)
+
+
+@pytest.mark.parametrize(
+    ("own", "call", "is_offered"),
+    [
+        ("def attend", "self.attend(query)", True),
+        ("def attend", "self.shared(query)", True),
+        ("def other", "self.attend(query)", False),
+        ("def __len__", "self.attend(query)", False),
+    ],
+    ids=["its own method", "by way of another", "nothing calls it", "nobody calls it by name"],
+)
+def test_a_pass_that_another_package_runs_is_also_that_of_each_class_that_it_calls_a_method_of(
+    tmp_path: Path, own: str, call: str, is_offered: bool
+) -> None:
+    """Nothing in such a class is called `forward`."""
+    program = f"""
+# file: plug/__init__.py
+# file: plug/backend.py
+import torch
+from engine.attention import AttentionImpl
+
+class Backend(AttentionImpl):
+    def forward(self, layer, query: torch.Tensor):
+        return {call}
+    def shared(self, query):
+        return self.attend(query)
+    def attend(self, query):
+        return query
+# file: plug/small.py
+from plug.backend import Backend
+
+class Small(Backend):
+    {own}(self, query):
+        return query.item()
+"""
+    found = survey(write(tmp_path, program.lstrip("\n")))
+    assert "plug.backend:Backend.forward" in found.replaced
+    assert is_offered is ("plug.small:Small.forward" in found.replaced)
+
+
+@pytest.mark.parametrize(
+    ("base", "body", "is_offered"),
+    [
+        ("EngineConfig", "return Method(2)", True),
+        ("EngineConfig", "made = Method(2)\n        return made", True),
+        ("EngineConfig", "self.held = Method(2)", False),
+        ("object", "return Method(2)", False),
+    ],
+    ids=["given back", "by a name", "kept", "for the program"],
+)
+def test_what_a_hook_gives_to_another_package_is_run_by_that(
+    tmp_path: Path, base: str, body: str, is_offered: bool
+) -> None:
+    """Who asks a configuration for a new object runs it; what is kept is run here."""
+    program = f"""
+# file: plug/__init__.py
+# file: plug/method.py
+import torch
+from engine.layers import EngineConfig, MethodBase
+
+class Method(MethodBase):
+    def apply(self, layer, x: torch.Tensor):
+        return x.item()
+
+class Config({base}):
+    def get_method(self, layer):
+        {body}
+"""
+    found = survey(write(tmp_path, program.lstrip("\n")))
+    assert ["plug.method:Method.apply"] * is_offered == list(found.replaced)
+
+
+@pytest.mark.parametrize(
+    ("own", "models"),
+    [
+        ("def encode(self, x):\n        return x.item()", ("serve.model:Net.forward", "serve.model:Small.forward")),
+        ("def __init__(self):\n        super().__init__()", ("serve.model:Net.forward",)),
+        ("def loss(self, x):\n        return x.sum()", ("serve.model:Net.forward",)),
+    ],
+    ids=["a step of the forward", "a constructor", "something else"],
+)
+def test_a_model_that_has_its_forward_from_another_is_a_candidate_of_its_own(
+    tmp_path: Path, own: str, models: tuple[str, ...]
+) -> None:
+    """The forward runs what the class has in the place of the other's; the other stays a candidate."""
+    program = f"""
+# file: serve/__init__.py
+# file: serve/model.py
+from torch import nn
+
+class Net(nn.Module):
+    def forward(self, x):
+        return self.encode(x)
+    def encode(self, x):
+        return x
+
+class Small(Net):
+    {own}
+"""
+    assert models == survey(write(tmp_path, program.lstrip("\n"))).models
+
+
 def test_a_name_that_leads_to_another_file_is_not_proposed(tmp_path: Path) -> None:
     """Where imports say what a folder is called and nothing says it of another, one name may stand for both."""
     program = """

@@ -39,3 +39,49 @@ def test_an_annotation_says_what_a_parameter_is(tmp_path: Path, parameter: str, 
     program = ALIASES.format(parameter=parameter, body=body)
     analysis = analyse(tmp_path, program, regions=("model:step",))
     assert analysis.expected == analysis.found
+
+
+CHOICES = """
+# file: settings.py
+from dataclasses import dataclass
+from enum import Enum
+class Scaling(Enum):
+    WHOLE = 1
+    BLOCKS = 2
+@dataclass
+class Settings:
+    scaling: Scaling{default}
+# file: model.py
+import torch
+from settings import Scaling, Settings
+def step(x: torch.Tensor, settings: Settings | None = None):
+    if settings is None:
+        settings = Settings({made})
+    if settings.scaling {sign} Scaling.WHOLE:
+        return x
+    return x.item(){mark}
+def capture():
+    x = torch.ones(1, device="cuda")
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        step(x{given})
+"""
+
+
+@pytest.mark.parametrize("sign", ["==", "is"])
+@pytest.mark.parametrize("default", ["", " = Scaling.WHOLE"])
+def test_settings_that_are_promised_may_hold_another_member_of_an_enum_than_their_default(
+    tmp_path: Path, default: str, sign: str
+) -> None:
+    """The default of a field says which enum it holds a member of, and not which member."""
+    program = CHOICES.format(
+        default=default, made="Scaling.WHOLE", sign=sign, mark="  # expect: GL101", given=", settings"
+    ).replace("def capture():", "def capture(settings: Settings):")
+    analysis = analyse(tmp_path, program, regions=("model:step",))
+    assert analysis.expected and analysis.expected == analysis.found
+
+
+@pytest.mark.parametrize(("made", "given"), [("", ""), ("Scaling.WHOLE", ""), ("", ", Settings()")])
+def test_settings_that_are_made_without_a_member_hold_the_default_one(tmp_path: Path, made: str, given: str) -> None:
+    program = CHOICES.format(default=" = Scaling.WHOLE", made=made, sign="==", mark="", given=given)
+    analysis = analyse(tmp_path, program)
+    assert analysis.report.summary.regions and not analysis.found

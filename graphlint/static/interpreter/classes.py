@@ -265,9 +265,10 @@ class Classes:
         if annotation is not None and not isinstance(value, (Function, Class)):
             # An annotated default says what kind of value it is; the instance holds another one.
             promised = self.interpreter.annotations.quoted(annotation, owner.module)
+            is_left_open = value in (UNKNOWN, NONE) or value in self.members  # a member of an enum is one of several
             if promised != UNKNOWN:
-                return promised if value in (UNKNOWN, NONE) else _general(value)
-            return _general(value)
+                return promised if is_left_open else _general(value)
+            return UNKNOWN if value in self.members else _general(value)
         return value
 
     def field_default(self, cls: ClassDefinition, name: str, mode: Mode = Mode.OUTSIDE) -> Value | None:

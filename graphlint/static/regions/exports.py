@@ -1,6 +1,8 @@
 """Files of a library in, the functions out that those who call it may capture: operators, steps, autograd functions.
 
-Long, because nobody captures most of what takes tensors, and each kind of that is told by something else.
+Long, because a library offers in many ways: by the names of its packages, by modules that are imported one by one, by
+what its optimizers and autograd functions do. Its tests tell which modules these are where its packages do not. And
+nobody captures most of what takes tensors: each kind of that is told by something else.
 """
 
 from __future__ import annotations
@@ -38,7 +40,8 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
     """What may be captured by those who use these files, as `module:qualname`; not what is only `shown`.
 
     The modules of a package that exports nothing may be there to be imported one by one, for what nothing else calls,
-    unless the library captures by itself. What somebody imports under the name of a reference is one.
+    unless the library captures by itself; so may those of other packages, for what the tests of these import so. What
+    somebody imports under the name of a reference is one.
     """
     found_in = [interpreter.project.module_at(path) for path in files]
     modules = [m for m in found_in if m.path not in shown and interpreter.project.is_named(m)]
@@ -55,6 +58,9 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
                 if not is_called(interpreter, one.rpartition(":")[2], shown)
             )
             found.update(dict.fromkeys(offering))
+    if not captures:
+        inside = [one for one in public if any(_is_below(one.name, package) for package in offered if offered[package])]
+        found.update(dict.fromkeys(_tried(interpreter, inside, map(interpreter.project.module_at, shown))))
     found.update(dict.fromkeys(_training(interpreter, [m for m in modules if not is_test(m.name)])))
     references = {
         f"{origin.module}:{origin.member}"
@@ -64,6 +70,27 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
         for origin in origins
     }
     return tuple(one for one in found if one not in references)
+
+
+def _is_below(module: str, package: str) -> bool:
+    return module.startswith(f"{package}.")
+
+
+def _tried(interpreter: Interpreter, public: Iterable[Module], trying: Iterable[Module]) -> Iterator[str]:
+    """The functions of modules that tests, benchmarks and examples import one by one, as those who use them do."""
+    asked = {(one.module, one.member) for module in trying for many in module.index.imports.values() for one in many}
+    for module in public:
+        if not module.is_package and any((module.name, name) in asked for name in module.index.functions):
+            for one in _operators(interpreter, module):
+                name = one.rpartition(":")[2]
+                if (module.name, name) in asked and _promises(module, name):
+                    yield one
+
+
+def _promises(module: Module, name: str) -> bool:
+    """Whether a function says of a parameter what it takes: what is for others alone, and no part of a test, does."""
+    codes = [one.code for one in module.index.functions.get(name, ())]
+    return any(one.annotation is not None for code in codes if code is not None for one in code.parameters)
 
 
 def only_shown(interpreter: Interpreter, files: Collection[Path]) -> frozenset[Path]:
@@ -119,9 +146,11 @@ def is_captured_whole(interpreter: Interpreter, cls: ClassDefinition) -> bool:
 
 def _sets_up(interpreter: Interpreter, definition: Definition) -> bool:
     """Whether a function sets something up by its name, maybe that of a class, or gives what such a one makes, or a
-    function that it defines.
+    function that it defines; what an operator gives is only described where it is traced.
     """
     setup, made = interpreter.lexicon.phases["setup"], ""
+    if definition.code is not None and any(_describes(interpreter, one) for one in definition.code.decorators):
+        return True
     match definition.code:
         case ir.Code(body=[*_, ir.Return(value=ir.Call() as given)]):
             made = called_name(given) or ""
@@ -129,6 +158,12 @@ def _sets_up(interpreter: Interpreter, definition: Definition) -> bool:
             if any(isinstance(one, ir.Define) and one.code.name == name for one in others):
                 return True
     return bool(setup.match(made) or setup.match(definition.name) or _CLASS_NAME.fullmatch(definition.name))
+
+
+def _describes(interpreter: Interpreter, decorator: ir.Expr) -> bool:
+    """Whether a decorator hands a function to an operator that says what that gives: `@scale.register_fake`."""
+    called = decorator.func if isinstance(decorator, ir.Call) else decorator
+    return interpreter.lexicon.operators["describes"].match(last_name(called) or "") is not None
 
 
 def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition | ClassDefinition | None:

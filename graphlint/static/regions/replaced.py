@@ -1,4 +1,9 @@
-"""Files in, the functions of theirs out that another package runs in the place of its own."""
+"""Files in, the functions of theirs out that another package runs in the place of its own.
+
+What derives from its classes is such a thing, whether it has a pass of its own or what a pass of a base calls. What
+the program makes of these it runs itself, unless it hands them out: where a method of such a class gives back a new
+object, as `get_quant_method` does, the other package has asked for one.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +12,15 @@ import sys
 from collections.abc import Iterable, Iterator
 
 from graphlint.rulebook.lexicon import package_of
+from graphlint.static.domain.callers import calls_by_name
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import WORD
+from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import is_called, takes_tensors
+from graphlint.static.regions.inherited import inherited_passes
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import assignments_to, walk
 
 PASSES = frozenset({"apply", "forward"})  # what the methods begin with that run what an object is for
 _PUT_IN = re.compile(r"^[ \t]*([A-Za-z_]\w*)(?:\.\w+)*\.\w+ = (\w+)[ \t]*$", re.MULTILINE)
@@ -24,25 +34,54 @@ def replacing(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
     no tensors is run in front of captures.
     """
     for module in modules:
-        for definition, owner in (*_put_in(interpreter, module), *_of_kinds(interpreter, module)):
+        for definition, owner, qualname in (*_put_in(interpreter, module), *_of_kinds(interpreter, module)):
             if takes_tensors(interpreter, definition, owner):
-                yield f"{module.name}:{definition.qualname}"
+                yield f"{module.name}:{qualname}"
 
 
-def _put_in(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definition, None]]:
+def _put_in(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definition, None, str]]:
     """The functions of a module that another package has from it, as `attention.forward = own_forward` says."""
     for root, name in dict.fromkeys(_PUT_IN.findall(module.text)):
         if name in module.index.functions and _is_elsewhere(interpreter, module, root):
-            yield module.index.functions[name][-1], None
+            yield module.index.functions[name][-1], None, name
 
 
-def _of_kinds(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definition, ClassDefinition]]:
+def _of_kinds(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definition, ClassDefinition, str]]:
     """What another package runs of classes that derive from its own, and that it makes by itself."""
     for cls in module.index.classes.values():
-        passes = [name for name in cls.methods if PASSES.intersection(WORD.findall(name)[:1])]
-        if passes and _is_kind_of_another(interpreter, cls) and not is_called(interpreter, cls.name):
-            run = (name for name in passes if name in PASSES or not is_called(interpreter, name))
-            yield from ((cls.methods[name][-1], cls) for name in run)
+        if cls.bases and cls.methods and _is_kind_of_another(interpreter, cls):
+            passes = {name: cls for name in cls.methods if _is_pass(name)}
+            passes |= dict(inherited_passes(interpreter, cls, _is_pass))
+            for name, owner in passes.items() if passes and not _is_kept(interpreter, cls) else ():
+                if name in PASSES or not is_called(interpreter, name):
+                    yield owner.methods[name][-1], owner, f"{cls.qualname}.{name}"
+
+
+def _is_pass(name: str) -> bool:
+    return not PASSES.isdisjoint(WORD.findall(name)[:1])
+
+
+def _is_kept(interpreter: Interpreter, cls: ClassDefinition) -> bool:
+    """Whether the program makes objects of a class for itself."""
+    if not is_called(interpreter, cls.name):
+        return False
+    makers = [pair for pair in calls_by_name(interpreter.project, cls.name) if not is_test(pair[1].module.name)]
+    return not makers or not all(
+        maker.owner is not None and _is_kind_of_another(interpreter, maker.owner) and _gives(maker.code, call)
+        for call, maker in makers
+    )
+
+
+def _gives(code: ir.Code, call: ir.Call) -> bool:
+    """Whether a function gives back what a call makes, at once or by a name."""
+    for part in walk(code.body):
+        match part:
+            case ir.Return(value=given) if any(one is call for one in walk(given)):
+                return True
+            case ir.Return(value=ir.Name(id=name)):
+                if any(one.value is call for one in assignments_to(code, name)):
+                    return True
+    return False
 
 
 def _is_kind_of_another(interpreter: Interpreter, cls: ClassDefinition) -> bool:

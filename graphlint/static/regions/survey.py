@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphlint.finding import Region
-from graphlint.reading.questions import Holds
+from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import OpenRegion
 from graphlint.static.findings.collect import gather
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import exported, is_captured_whole, only_shown
+from graphlint.static.regions.inherited import inherited_passes
 from graphlint.static.regions.proposals import propose_targets, runs_anything
 from graphlint.static.regions.replaced import replacing
 from graphlint.static.regions.targets import rows_for
@@ -54,7 +55,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     reached = gather(interpreter.regions.values(), interpreter)
     models = list(_models(interpreter, files))
     names = {cls.name for cls in models}
-    parts = {cls: _names_in(cls) & names for cls in models}
+    parts = {cls: _names_in(interpreter, cls) & names for cls in models}
     used = {name for held in parts.values() for name in held}
     shown, found = only_shown(interpreter, files), dict[str, int]()
     packages: set[str] = set()
@@ -121,13 +122,28 @@ def _built_of(cls: ClassDefinition, parts: Mapping[ClassDefinition, set[str]]) -
 
 
 def _models(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[ClassDefinition]:
-    """The classes that have a `forward` of their own and derive from a module or model of some package."""
+    """The classes that derive from a module or model of some package and have a `forward`, or one of a base of theirs
+    that calls a method of their own.
+    """
     for path in files:
-        if interpreter.project.ask(path, Holds(["def forward"])):
-            classes = interpreter.project.module_at(path).index.classes.values()
-            yield from (cls for cls in classes if is_captured_whole(interpreter, cls))
+        if interpreter.project.ask(path, HoldsAny(["def forward", "class "])):
+            for cls in interpreter.project.module_at(path).index.classes.values():
+                if is_captured_whole(interpreter, cls) or _forward_of(interpreter, cls) is not None:
+                    yield cls
 
 
-def _names_in(cls: ClassDefinition) -> set[str]:
-    """The names in the statement of a class besides its own; those of its bases are among them."""
-    return set(_WORD.findall(cls.module.source_of(cls.segment, is_exact=True))) - {cls.name}
+def _forward_of(interpreter: Interpreter, cls: ClassDefinition) -> ClassDefinition | None:
+    """The model whose `forward` a class has for its own, and that calls a method of the class."""
+    if "forward" in cls.methods or not cls.bases or not cls.methods:
+        return None
+    found = next(inherited_passes(interpreter, cls, "forward".__eq__), None)
+    return found[1] if found is not None and is_captured_whole(interpreter, found[1]) else None
+
+
+def _names_in(interpreter: Interpreter, cls: ClassDefinition) -> set[str]:
+    """The names in the statement of a class besides its own, and that of one whose `forward` it has; those of its other
+    bases are among them.
+    """
+    base = _forward_of(interpreter, cls)
+    own = {cls.name} if base is None else {cls.name, base.name}
+    return set(_WORD.findall(cls.module.source_of(cls.segment, is_exact=True))) - own
