@@ -264,10 +264,10 @@ class Rehearsal:
 
     def _listen(self, ledger: Ledger) -> None:
         self.heard = ledger
-        life = self.interpreter.lexicon.life
+        life, qualified = self.interpreter.lexicon.life, self.interpreter.names.qualified_name
         replays = life["replays"]
         streams = Streams(self._tell, life)
-        silence = Silence(life["inferring"], self.interpreter.names.qualified_name)
+        silence = Silence(life["inferring"], qualified)
         for listener in (
             inputs := Inputs(self._tell, life["unfilled"], life["reducing"]),
             Unrefreshed(self._tell, inputs, self.interpreter.project, self.interpreter.lexicon.host_state["caches"]),
@@ -293,10 +293,10 @@ class Rehearsal:
             WarmUps(self._tell, streams, silence, life["gradients"], self.interpreter.lexicon.applied),
             Pools(self._tell, streams),
             Examples(self._tell),
-            Empty(self._tell),
+            Empty(self._tell, life["uploads"]),
             Testimony(self.witness),
-            Beside(self._tell, replays, self.interpreter.names.qualified_name, self.interpreter.lexicon.is_catalogued),
-            Threads(self._tell, life["waiting"], self._is_factory, self.interpreter.names.qualified_name, self._run_by),
+            Beside(self._tell, replays, qualified, self.interpreter.lexicon.is_catalogued),
+            Threads(self._tell, life["waiting"], life["uploads"], self._is_factory, qualified, self._run_by),
             Kept(self._tell, self.interpreter.entries.contracts),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),
             Generators(self._tell, life["states"], self._draws, life["generators"]),
@@ -305,7 +305,7 @@ class Rehearsal:
             Foreign(self._tell, life["kernels"], life["foreign"], self._is_foreign, self.knowledge.decorators),
             Soft(self._tell, self.interpreter.entries, silence),
             Workers(self._tell, self.interpreter.entries),
-            Process(self._tell, life["settings"], life["lasting"], self.interpreter.names.qualified_name),
+            Process(self._tell, life["settings"], life["lasting"], qualified),
             Modes(self._tell, life["modal"], replays),
             self._undone(),
             Pinned(self._tell, streams, life["uploads"]),
