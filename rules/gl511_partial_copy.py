@@ -24,7 +24,7 @@ def detect(event: PartialFill | CopySpread) -> Iterator[Hit]:
         yield Hit(Confidence.MEDIUM, said, _TOO_LARGE)
         return
     if event.is_unanswered:
-        said = f"`{{operation}}` raises StopIteration for a `{event.bound}` that is larger than all sizes of graphs"
+        said = f"`{{operation}}` finds nothing, and raises, for a `{event.bound}` that is larger than all sizes"
         yield Hit(Confidence.MEDIUM, said, f"give it a default: {_TOO_LARGE}")
         return
     if event.is_gap:

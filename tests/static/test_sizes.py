@@ -66,6 +66,12 @@ LARGEST = {
         return self.sizes[place]""",
     "the nearest": f"return min(self.sizes, key=lambda s: abs(s - n)){TOLD}",
     "no answer": f"return next(s for s in self.sizes if s >= n){TOLD}",
+    "no answer of a filter": f"return next(filter(lambda s: s >= n, self.sizes)){TOLD}",
+    "no answer in a list": f"return [s for s in self.sizes if s >= n][0]{TOLD}",
+    "a default that is named so": f"return min((s for s in self.sizes if s >= n), default=self.most){TOLD}",
+    "a default that is another": "return min((s for s in self.sizes if s >= n), default=self.fallback)",
+    "a filter with a default": "return next(filter(lambda s: s >= n, self.sizes), None)",
+    "the last in a list": "return [s for s in self.sizes if s >= n][-1]",
     "no answer, of sorted ones": f"return next(s for s in sorted(self.sizes) if n <= s){TOLD}",
     "of a loop that ends": f"""for s in self.sizes:
             if s >= n:

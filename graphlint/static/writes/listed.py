@@ -10,7 +10,7 @@ from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.orders import Orders
 
 _UNCHANGED = ("list", "set", "sorted", "tuple")  # what gives the same sizes in another order or kind
-_LOOPS = (ast.For, ast.GeneratorExp, ast.ListComp, ast.SetComp)
+_LOOPS = (ast.For, ast.GeneratorExp, ast.Lambda, ast.ListComp, ast.SetComp)
 _LARGEST = ("max", "[-1]", "largest", "limit", "StopIteration")  # one of them is asked for where a file looks before
 
 

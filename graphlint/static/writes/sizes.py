@@ -23,7 +23,8 @@ from graphlint.static.writes.listed import is_open
 from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
 
-_PICKING = ("max", "1", "bisect", "next", "min")  # one of them says which is the largest, or where it stands
+_PICKING = ("max", "0", "1", "bisect", "next", "min")  # one of them says which is the largest, or where it stands
+_MOST = ("largest", "max_", "most")  # how names begin that say so, too
 _RECEIVERS = ("self", "cls")
 _FITS = (ast.GtE, ast.Gt, ast.LtE, ast.Lt)
 
@@ -168,12 +169,27 @@ def _end_of(node: ast.AST) -> Iterator[str]:
             yield ast.unparse(end)
 
 
-def _unanswered(call: ast.AST) -> Iterator[tuple[ast.expr, str]]:
-    """The sizes of `next(s for s in sizes if s >= n)`, and what is asked for."""
-    match call:
-        case ast.Call(func=ast.Name(id="next"), args=[ast.GeneratorExp(generators=[one])]):
-            asked = (_asked(test, one.target) for test in one.ifs)
-            yield from ((one.iter, name) for name in asked if name is not None and not name.isdigit())
+def _unanswered(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """The sizes of `next(s for s in sizes if s >= n)`, also by `filter`, or of `[...][0]`, and what is asked for."""
+    match node:
+        case (
+            ast.Call(func=ast.Name(id="next"), args=[ast.GeneratorExp(generators=[one])])
+            | ast.Subscript(value=ast.ListComp(generators=[one]), slice=ast.Constant(value=0))
+        ):
+            asked = [(one.iter, _asked(test, one.target)) for test in one.ifs]
+        case ast.Call(
+            func=ast.Name(id="next"),
+            args=[
+                ast.Call(
+                    func=ast.Name(id="filter"),
+                    args=[ast.Lambda(args=ast.arguments(args=[ast.arg(arg=size)]), body=test), sizes],
+                )
+            ],
+        ):
+            asked = [(sizes, _asked(test, ast.Name(id=size)))]
+        case _:
+            return
+    yield from ((sizes, name) for sizes, name in asked if name is not None and not name.isdigit())
 
 
 def _nearest(call: ast.AST) -> Iterator[tuple[ast.AST, str]]:
@@ -306,12 +322,14 @@ def _is_largest(value: ast.expr, sizes: ast.expr) -> bool:
             return ast.dump(one) == ast.dump(sizes)
         case ast.Subscript(value=one, slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
             return ast.dump(one) == ast.dump(sizes)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name.lower().startswith(_MOST)
     return False
 
 
 def _is_refused(tree: ast.AST, asked: str) -> bool:
     """Whether the function has another way for what is too large: a condition on it, besides those in loops."""
-    loops = [node for node in nodes_in(tree) if isinstance(node, (ast.For, ast.GeneratorExp))]
+    loops = [node for node in nodes_in(tree) if isinstance(node, (ast.For, ast.GeneratorExp, ast.Lambda, ast.ListComp))]
     inner = {id(part) for loop in loops for part in nodes_in(loop)}
     compared = (node for node in nodes_in(tree) if isinstance(node, ast.Compare) and id(node) not in inner)
     return any(asked in (ast.unparse(side) for side in (one.left, *one.comparators)) for one in compared)
