@@ -27,6 +27,10 @@ def detect(event: PartialFill | CopySpread) -> Iterator[Hit]:
         said = f"`{{operation}}` finds nothing, and raises, for a `{event.bound}` that is larger than all sizes"
         yield Hit(Confidence.MEDIUM, said, f"give it a default: {_TOO_LARGE}")
         return
+    if event.is_counted:
+        said = f"`{{operation}}` takes in all rows of the capture, those behind `{event.bound}` too, which are no data"
+        yield Hit(Confidence.MEDIUM, said, "weigh rows by a mask that is an input of the graph, or keep a graph for it")
+        return
     if event.is_gap:
         said = f"`{{operation}}` ends before `{event.bound}` where the step leaves a rest, and no graph is that large"
         yield Hit(Confidence.MEDIUM, said, f"add `{event.bound}` itself to the sizes")

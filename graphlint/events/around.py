@@ -40,7 +40,7 @@ class PartialFill(Event):
     `is_by_row`, whether only rows are left as they were, and what the region calls, which nobody knows, may compute
     each of them on its own. If it `is_too_small`, a graph is picked that ends before `bound`, be it the largest or the
     one that `is_nearest`; with `is_gap`, sizes of graphs end before it that are stepped through; one that
-    `is_unanswered` finds no size at all where none is large enough.
+    `is_unanswered` finds no size at all where none is large enough. If it `is_counted`, the rest is empty, and counts.
     """
 
     bound: str
@@ -55,6 +55,7 @@ class PartialFill(Event):
     is_gap: bool = False
     is_nearest: bool = False
     is_unanswered: bool = False
+    is_counted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -54,6 +54,7 @@ from graphlint.static.life.ledger import Ledger, Tell
 from graphlint.static.life.modes import Modes
 from graphlint.static.life.objects import Capture, Closure, Instance, Place
 from graphlint.static.life.outputs import Outputs
+from graphlint.static.life.padded import Padded
 from graphlint.static.life.pinned import Pinned
 from graphlint.static.life.players import Runs
 from graphlint.static.life.process import Process
@@ -306,12 +307,17 @@ class Rehearsal:
             Soft(self._tell, self.interpreter.entries, silence),
             Workers(self._tell, self.interpreter.entries),
             Process(self._tell, life["settings"], life["lasting"], qualified),
-            Modes(self._tell, life["modal"], replays),
+            *self._modal(inputs),
             self._undone(),
             Pinned(self._tell, streams, life["uploads"]),
             Devices(self._tell, life["choosing"], life["uploads"]),
         ):
             ledger.listen(listener)
+
+    def _modal(self, inputs: Inputs) -> tuple[Modes, Padded]:
+        life = self.interpreter.lexicon.life
+        modes = Modes(self._tell, life["modal"], life["replays"])
+        return modes, Padded(self._tell, inputs, modes, life["counting"], life["batched"])
 
     def _undone(self) -> Undone:
         names, classes = self.interpreter.lexicon.host_state, self.interpreter.classes
