@@ -70,6 +70,12 @@ def detect(
                 "graph, so every replay reads what was kept at capture"
             )
             yield Hit(Confidence.HIGH if event.is_surely_late else Confidence.MEDIUM, message)
+        case RequestNumber(written=written) if written:
+            message = (
+                f"`{{operation}}` reads `{event.name}`, which is written at {written} after the capture: every replay "
+                "keeps that of the capture"
+            )
+            yield Hit(Confidence.MEDIUM, message)
         case RequestNumber():
             message = (
                 f"`{{operation}}` gives `{event.name}` the number of each request, and the region has read it at "

@@ -10,16 +10,26 @@ from collections.abc import Iterator
 
 from graphlint.rule import Confidence, CopySpread, Hit, PartialFill
 
+_LARGEST = "the largest graph to a `{}` that fits in none"
+_TOO_LARGE = "refuse it, split it, or run it without a graph"
+
 
 def detect(event: PartialFill | CopySpread) -> Iterator[Hit]:
     if isinstance(event, CopySpread):
         yield _spread(event)
         return
     if event.is_too_small:
-        said = (
-            f"`{{operation}}` gives the largest graph to a `{event.bound}` that fits in none: the rest is not computed"
-        )
-        yield Hit(Confidence.MEDIUM, said, "refuse it, split it, or run it without a graph")
+        which = "the nearest graph to a `{}`, be it a smaller one" if event.is_nearest else _LARGEST
+        said = f"`{{operation}}` gives {which.format(event.bound)}: the rest is not computed"
+        yield Hit(Confidence.MEDIUM, said, _TOO_LARGE)
+        return
+    if event.is_unanswered:
+        said = f"`{{operation}}` finds nothing, and raises, for a `{event.bound}` that is larger than all sizes"
+        yield Hit(Confidence.MEDIUM, said, f"give it a default: {_TOO_LARGE}")
+        return
+    if event.is_counted:
+        said = f"`{{operation}}` takes in all rows of the capture, those behind `{event.bound}` too, which are no data"
+        yield Hit(Confidence.MEDIUM, said, "weigh rows by a mask that is an input of the graph, or keep a graph for it")
         return
     if event.is_gap:
         said = f"`{{operation}}` ends before `{event.bound}` where the step leaves a rest, and no graph is that large"

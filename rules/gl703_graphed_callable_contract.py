@@ -9,6 +9,7 @@ from graphlint.rule import Confidence, GraphedMisuse, Hit
 _SAID = {
     "autocast": "`{operation}` caches casts, and `make_graphed_callables` refuses to capture under it",
     "hooks": "`{operation}` graphs a module that has hooks, which is refused",
+    "inner hook": "`{operation}` hooks a part of a graphed module: calls replay the graph, and none runs the part",
     "buffer": "`{operation}` makes a buffer that requires a gradient, and the module is graphed: that is refused",
     "parallel": "`{operation}` graphs what is wrapped in DistributedDataParallel: its hooks never reduce the gradients",
     "samples": "`{operation}` has a sample argument that is no tensor, which is refused",
@@ -27,6 +28,7 @@ _SAID = {
 _HELP = {
     "autocast": "use `torch.autocast(..., cache_enabled=False)`",
     "hooks": "register hooks after graphing: they run around the graph",
+    "inner hook": "register it on the graphed module itself, or before graphing and for device work alone",
     "buffer": "make it a `Parameter`",
     "parallel": "graph the module first, and wrap it in DistributedDataParallel afterwards",
     "cold": "leave `num_warmup_iters` as it is, or call the module before",

@@ -100,10 +100,14 @@ class EagerArgument(Event):
 
 @dataclass(frozen=True, slots=True)
 class RequestNumber(Event):
-    """A number by a `name` is given to an object of each request, and the region has `read` that of the capture."""
+    """A number by a `name` is given to an object of each request, and the region has `read` that of the capture.
+
+    Or it is told where the region reads it, out of a dictionary that it was handed, and is `written` later.
+    """
 
     name: str
     read: str
+    written: str = ""
 
 
 @dataclass(frozen=True, slots=True)

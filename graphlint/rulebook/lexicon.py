@@ -35,11 +35,11 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),
     "life": (
-        "arrays", "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "current", "default",
-        "drawing", "filling", "foreign", "generators", "gradients", "hooks", "inferring", "kernels", "lasting",
-        "launches", "lazy", "loaders", "modal", "ordering", "pairs", "parameters", "posting", "product", "reducing",
-        "replays", "scripting", "selecting", "settings", "single", "sized", "stateful", "states", "streams", "telling",
-        "training", "transform", "unfilled", "uploads", "waiting", "weak",
+        "arrays", "batched", "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "counting",
+        "current", "default", "drawing", "filling", "foreign", "generators", "gradients", "hooks", "inferring",
+        "kernels", "lasting", "launches", "lazy", "loaders", "modal", "ordering", "pairs", "parameters", "posting",
+        "product", "reducing", "replays", "scripting", "selecting", "settings", "single", "sized", "stateful",
+        "states", "streams", "telling", "training", "transform", "unfilled", "uploads", "waiting", "weak",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

@@ -102,3 +102,85 @@ def test_the_blocks_of_a_list_are_graphed_each_with_samples_like_what_the_one_be
 ) -> None:
     analysis = analyse(tmp_path, LIST.format(gradient=gradient, mark=mark))
     assert analysis.shown == analysis.expected
+
+
+INNER = """
+import torch
+
+enc, dec = torch.nn.Linear(4, 4).cuda(), torch.nn.Linear(4, 2).cuda()
+x = torch.randn(2, 4, device="cuda")
+{graphing}
+
+def forward(x):
+    x = enc(x){mark}
+    return dec(x){both}
+
+with torch.no_grad():
+    forward(x)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = forward(x)
+    x.normal_()
+    graph.replay()
+    print(y.sum().item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("graphing", "is_told"),
+    [
+        ("enc = torch.cuda.make_graphed_callables(enc, (x,))", True),
+        ("enc, dec = torch.cuda.make_graphed_callables((enc, dec), ((x,), (x,)))", True),
+        ("other = torch.cuda.make_graphed_callables(torch.nn.Linear(4, 4).cuda(), (x,))", False),
+        ("enc = torch.cuda.make_graphed_callables(enc, (x,))\nenc.eval()", False),
+    ],
+    ids=["one", "both", "another", "one that runs eagerly in this mode"],
+)
+def test_a_graphed_callable_replays_inside_of_a_region(tmp_path: Path, graphing: str, is_told: bool) -> None:
+    """Which a graph cannot do while another capture is under way."""
+    mark = "  # expect: GL606" if is_told else ""
+    both = mark if "dec" in graphing else ""
+    analysis = analyse(tmp_path, INNER.format(graphing=graphing, mark=mark, both=both))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL606"]
+
+
+HOOKED = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.enc, self.dec = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        return self.dec(self.enc(x))
+
+norms = []
+net = Net().cuda()
+{before}
+net = torch.cuda.make_graphed_callables(net, (torch.randn(2, 4, device="cuda"),))
+{behind}
+with torch.no_grad():
+    for _ in range(3):
+        net(torch.randn(2, 4, device="cuda"))
+"""
+HOOK = "register_forward_hook(lambda module, given, out: norms.append(out.norm()))"
+
+
+@pytest.mark.parametrize(
+    ("behind", "is_told"),
+    [
+        (f"net.enc.{HOOK}", True),
+        (f"for part in net.children():\n    part.{HOOK}", True),
+        (f"net.{HOOK}", False),
+        (f"torch.nn.Linear(4, 4).{HOOK}", False),
+        (f"net.eval()\nnet.enc.{HOOK}", False),
+    ],
+    ids=["a part", "a part in a loop", "the module itself", "another module", "a module that runs eagerly"],
+)
+def test_a_hook_on_a_part_of_a_graphed_module_never_runs(tmp_path: Path, behind: str, is_told: bool) -> None:
+    """Calls replay the graph of the whole, and no part is called."""
+    marked = behind + ("  # expect: GL703" if is_told else "")
+    analysis = analyse(tmp_path, HOOKED.format(before="", behind=marked))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL703"]

@@ -52,6 +52,15 @@ TOLD = {
         for name, parameter in self.model.named_parameters():
             parameter.data = given[name]  # expect: GL508
         """,
+    "the parameters of its modules": """
+        for module in self.model.modules():
+            if isinstance(module, nn.Linear):
+                module.weight = nn.Parameter(module.weight.round())  # expect: GL508
+        """,
+    "the parameters of modules that nobody knows": """
+        for name, module in self.net.named_modules():
+            module.weight = nn.Parameter(given[name])  # expect: GL508
+        """,
     "a model is moved away": 'self.model.to("cpu")  # expect: GL508',
     "what is assigned when it is loaded": "self.model.load_state_dict(given, assign=True)  # expect: GL508",
     "in a function of the method": """
@@ -67,6 +76,14 @@ SILENT = {
     "the data of parameters is filled": """
         for name, parameter in self.model.named_parameters():
             parameter.data.copy_(given[name])
+        """,
+    "the parameters of its modules are filled": """
+        for module in self.model.modules():
+            module.weight.copy_(module.weight.round())
+        """,
+    "the parameters of another one": """
+        for name, module in given.named_modules():
+            module.weight = nn.Parameter(torch.zeros(8, device="cuda"))
         """,
     "the graph is dropped": """
         self.x = given.clone()

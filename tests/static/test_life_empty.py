@@ -90,3 +90,54 @@ with torch.no_grad():
 def test_a_pool_that_captures_share_is_used_on_one_stream(tmp_path: Path, stream: str, mark: str | None) -> None:
     analysis = analyse(tmp_path, POOLS.format(stream=stream))
     assert [code for _, _, code in analysis.shown] == ([mark] if mark else [])
+
+
+ON_HOST = """
+import torch
+
+class Host:
+    def __init__(self):
+        self.x = torch.zeros(4{where})
+        self.body()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):{mark}
+            self.y = self.body()
+
+    def body(self):
+        {body}
+
+    def run(self, value):
+        self.x.fill_(value)
+        self.graph.replay()
+        return self.y.clone()
+
+print(Host().run(3.0))
+"""
+HOST_BODIES = {
+    "operators": "return self.x * 2 + 1",
+    "functions": "return torch.relu(torch.add(self.x, 1.0))",
+    "methods in place": "return self.x.clone().mul_(2)",
+}
+DEVICE_BODIES = {
+    "it is copied there": 'return self.x.to("cuda") * 2',
+    "it is made there": 'return torch.ones_like(self.x, device="cuda")',
+    "it is added there": 'return torch.ones(4, device="cuda") + self.x[0]',
+    "a stranger has it": "return stranger(self.x)",
+}
+
+
+@pytest.mark.parametrize("name", HOST_BODIES)
+def test_a_region_that_computes_on_the_host_has_an_empty_graph(tmp_path: Path, name: str) -> None:
+    analysis = analyse(tmp_path, ON_HOST.format(where="", mark="  # expect: GL901", body=HOST_BODIES[name]))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL901"]
+
+
+@pytest.mark.parametrize("name", DEVICE_BODIES)
+def test_a_region_that_may_compute_on_the_device_has_a_graph(tmp_path: Path, name: str) -> None:
+    analysis = analyse(tmp_path, ON_HOST.format(where="", mark="", body=DEVICE_BODIES[name]))
+    assert [] == [one for one in analysis.shown if one[2] == "GL901"]
+
+
+def test_a_region_whose_input_lies_on_the_device_has_a_graph(tmp_path: Path) -> None:
+    program = ON_HOST.format(where=', device="cuda"', mark="", body=HOST_BODIES["operators"])
+    assert [] == analyse(tmp_path, program).shown

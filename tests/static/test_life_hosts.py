@@ -231,3 +231,59 @@ def test_number_that_no_graph_has_read_or_that_has_its_own_graph_is_kept(
     """Every replay has the number that it was given."""
     analysis = analyse(tmp_path, STEP.format(**PLAIN | change))
     assert [place for place in analysis.shown if place[2] in ("GL402", "GL508")] == []
+
+
+HANDED = """
+import torch
+
+def attend(x, kv, meta):
+    {read}
+    return x @ kv[:{end}].t()
+
+class Runner:
+    def __init__(self):
+        self.x = torch.zeros(2, 8, device="cuda")
+        self.kv = torch.randn(16, 8, device="cuda")
+        self.meta = {{"most": 1, "lens": torch.ones(2, device="cuda")}}
+        self.graphs = {{}}
+
+    def capture(self, n):
+        attend(self.x, self.kv, self.meta)
+        torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            y = attend(self.x, self.kv, self.meta)
+        self.graphs[n] = graph, y
+
+    def decode(self, x, lens):
+        self.x.copy_(x)
+        {written}
+        graph, y = self.graphs[{key}]
+        graph.replay()
+        return y.clone()
+
+runner = Runner()
+runner.capture(1)
+for lens in ([1, 1], [9, 2]):
+    print(runner.decode(torch.randn(2, 8, device="cuda"), lens))
+"""
+ITEMS = {
+    "a name for it": ('n = meta["most"]{mark}', "n", 'self.meta["most"] = max(lens)', "1", True),
+    "as it is": ("pass", 'meta["most"]', 'self.meta["most"] = max(lens)', "1", True),
+    "nobody writes it": ('n = meta["most"]', "n", 'self.meta["lens"].zero_()', "1", False),
+    "nobody asks for it": ('n = meta["most"]', "", 'self.meta["most"] = max(lens)', "1", False),
+    "another one is written": ('n = meta["most"]', "n", 'self.meta["least"] = min(lens)', "1", False),
+    "a tensor": ('n = meta["lens"]', "", 'self.meta["lens"].fill_(max(lens))', "1", False),
+}
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_a_number_in_a_dictionary_that_a_region_is_handed_is_that_of_the_capture(tmp_path: Path, name: str) -> None:
+    """Told where the region reads it, once it has been written and the graph replays."""
+    read, end, written, key, is_told = ITEMS[name]
+    text = HANDED.format(read=read.format(mark="  # expect: GL402"), end=end, written=written, key=key)
+    if is_told and "# expect" not in text:
+        text = text.replace(".t()", ".t()  # expect: GL402")
+    analysis = analyse(tmp_path, text)
+    assert analysis.expected if is_told else not analysis.expected
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL402"]

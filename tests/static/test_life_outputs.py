@@ -1079,3 +1079,42 @@ def test_any_of_the_graphs_that_write_to_a_buffer_fills_it(tmp_path: Path, repla
     """Nobody knows which of them is replayed, and one is."""
     expected, shown = of(tmp_path, SIZED.format(replayed=replayed, mark=mark), "GL509")
     assert expected == shown
+
+
+GROWN = """
+import torch
+
+class Table:
+    def __init__(self):
+        self.rows = None
+
+    def get(self, n):
+        if self.rows is None or self.rows.shape[0] < n:
+            self.rows = torch.arange(n, device="cuda").float().cos()
+        return self.rows[:n]
+
+    def __call__(self, x):
+        return x * self.get(x.shape[0])
+
+table = Table()
+{warm}
+x = torch.ones(8, device="cuda")
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = table(x)
+print({read})
+graph.replay()
+"""
+
+
+@pytest.mark.parametrize("read", ["table(torch.ones(4, device='cuda'))", "table.rows.sum()"])
+def test_what_a_table_may_have_from_before_the_region_is_no_output(tmp_path: Path, read: str) -> None:
+    """Nobody knows whether the region has made it anew."""
+    program = GROWN.format(warm='table(torch.ones(8, device="cuda"))', read=read)
+    assert [] == [one for one in analyse(tmp_path, program).shown if one[2] == "GL509"]
+
+
+def test_what_a_region_has_computed_out_of_a_table_is_an_output(tmp_path: Path) -> None:
+    program = GROWN.format(warm='table(torch.ones(8, device="cuda"))', read="y.sum())  # expect: GL509\nprint(1")
+    analysis = analyse(tmp_path, program)
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL509"]

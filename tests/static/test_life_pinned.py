@@ -139,6 +139,8 @@ LIST = "return self.host.tolist()"
         (INTO, "torch.cuda.current_stream().synchronize()", LIST),
         ("self.host.copy_(self.ids)", "pass", LIST),
         ('self.host = self.ids.to("cpu")', "pass", LIST),
+        (INTO, 'keep("copied")', f"{LIST}  # expect: GL206"),
+        (INTO, "keep()", LIST),
         (INTO, "keep.wait(self.done)", LIST),
         (INTO, "pass", "return self.host"),
         (INTO, "pass", "self.x.copy_(self.host[:, None], non_blocking=True)"),
@@ -147,7 +149,8 @@ LIST = "return self.host.tolist()"
     ids=[
         "into pinned memory", "into new memory", "of what is computed from it", "iterated over", "waited for",
         "an event is waited for", "the stream is waited for", "it waits itself", "new memory that is waited for",
-        "an unknown call may wait", "handed on", "copied back by the device", "of no graph",
+        "a text is noted", "an unknown call may wait for all", "an unknown call may wait", "handed on",
+        "copied back by the device", "of no graph",
     ],
 )  # fmt: skip
 def test_what_is_fetched_from_an_output_is_not_read_before_it_is_there(

@@ -167,6 +167,15 @@ def test_a_model_belongs_to_the_stream_that_it_is_made_parallel_on(tmp_path: Pat
     assert found == (analysis.expected if is_told else [])
 
 
+@pytest.mark.parametrize("zeroed", ["inner", "model", None])
+def test_gradients_of_what_is_made_parallel_are_those_of_its_module(tmp_path: Path, zeroed: str | None) -> None:
+    """Who drops these has dropped all of them."""
+    inner = PARALLEL.replace("model = torch", "inner = torch").replace("Parallel(model)", "Parallel(inner)")
+    program = inner.replace("model.zero_grad(set_to_none=True)", f"{zeroed}.zero_grad()" if zeroed else "pass")
+    codes = {code for _, _, code in analyse(tmp_path, program.format(stream="side")).shown}
+    assert ("GL705" in codes) is (zeroed is None)
+
+
 BEGUN = """
 import torch
 from cuda.bindings import runtime

@@ -17,6 +17,14 @@ import torch
 model, stop, work = torch.nn.ReLU().cuda(), threading.Event(), queue.Queue()
 x = torch.ones(4, device="cuda")
 
+def feed():
+    while not stop.wait(0.1):
+        work.put(torch.randn(4).cuda()){mark}
+
+def gather():
+    while not stop.wait(0.1):
+        work.put(torch.randn(4).to("cpu", torch.float16))
+
 def save():
     print(x.cpu()){mark}
 
@@ -37,11 +45,13 @@ with torch.cuda.graph(graph{mode}):
 """
 TOLD = {
     "a thread looks all the time": ("thread = threading.Thread(target=watch); thread.start()", "", "thread.join()"),
+    "a thread uploads all the time": ("thread = threading.Thread(target=feed); thread.start()", "", "thread.join()"),
     "an executor has work": ("future = ThreadPoolExecutor(1).submit(save)", "", "future.result()"),
 }
 SILENT = {
     "the thread has ended": ("t = threading.Thread(target=watch); t.start(); stop.set(); t.join()", "", ""),
     "the work is done": ("ThreadPoolExecutor(1).submit(save).result()", "", ""),
+    "the thread stays on the host": ("threading.Thread(target=gather).start()", "", ""),
     "the thread starts later": ("pass", "", "threading.Thread(target=watch).start()"),
     "the capture minds its own thread": (
         "threading.Thread(target=watch).start()",

@@ -649,3 +649,32 @@ class Decoder:
 def test_a_method_that_remembers_its_results_captures_once(tmp_path: Path, decorator: str) -> None:
     analysis = analyse(tmp_path, REMEMBERED.format(decorator=decorator, mark="  # expect: GL508"))
     assert analysis.shown == analysis.expected
+
+
+SERVED = """
+import torch
+
+def record(net, x):
+    net(x); torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = net(x) * {factor}
+    return graph, y
+
+def serve({given}, graph, x, y, batch):
+    x.copy_(batch)
+    graph.replay(){mark}
+    return y.clone()
+
+with torch.no_grad():
+    net = torch.nn.Linear(8, 2).cuda()
+    x, factor = torch.zeros(4, 8, device="cuda"), torch.ones((), device="cuda")
+    graph, y = record(net, x)
+    print(serve({given}, graph, x, y, torch.randn(4, 8, device="cuda")))
+"""
+
+
+def test_a_model_that_a_call_is_given_and_that_the_region_called_is_no_input(tmp_path: Path) -> None:
+    """Its graph calls it no more."""
+    text = SERVED.format(given="net", factor="2", mark="")
+    assert [] == [place for place in analyse(tmp_path, text).shown if place[2] == "GL512"]

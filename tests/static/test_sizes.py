@@ -62,6 +62,17 @@ LARGEST = {
     "the last place": f"return self.sizes[min(bisect.bisect_left(self.sizes, n), len(self.sizes) - 1)]{TOLD}",
     "the last place, by a name": f"""place = bisect.bisect_left(self.sizes, n)
         return self.sizes[min(place, len(self.sizes) - 1)]{TOLD}""",
+    "the last place, which has a name": f"""place = min(bisect.bisect_left(self.sizes, n), len(self.sizes) - 1){TOLD}
+        return self.sizes[place]""",
+    "the nearest": f"return min(self.sizes, key=lambda s: abs(s - n)){TOLD}",
+    "no answer": f"return next(s for s in self.sizes if s >= n){TOLD}",
+    "no answer of a filter": f"return next(filter(lambda s: s >= n, self.sizes)){TOLD}",
+    "no answer in a list": f"return [s for s in self.sizes if s >= n][0]{TOLD}",
+    "a default that is named so": f"return min((s for s in self.sizes if s >= n), default=self.most){TOLD}",
+    "a default that is another": "return min((s for s in self.sizes if s >= n), default=self.fallback)",
+    "a filter with a default": "return next(filter(lambda s: s >= n, self.sizes), None)",
+    "the last in a list": "return [s for s in self.sizes if s >= n][-1]",
+    "no answer, of sorted ones": f"return next(s for s in sorted(self.sizes) if n <= s){TOLD}",
     "of a loop that ends": f"""for s in self.sizes:
             if s >= n:
                 size = s
@@ -94,6 +105,16 @@ LARGEST = {
         return size""",
     "an error": "return next((s for s in self.sizes if s >= n), raise_for(n))",
     "none": "return next((s for s in self.sizes if s >= n), None)",
+    "no answer for a number": "return next(s for s in self.sizes if s >= 4)",
+    "no answer, looked at before": """if n > max(self.sizes):
+            return None
+        return next(s for s in self.sizes if s >= n)""",
+    "no answer, which is caught": """try:
+            return next(s for s in self.sizes if s >= n)
+        except StopIteration:
+            return None""",
+    "the nearest of others": "return min([self.most], key=lambda s: abs(s - n))",
+    "the least by another key": "return min(self.sizes, key=lambda s: s % n)",
     "refused before": """if n > self.most:
             return None
         return next((s for s in self.sizes if s >= n), self.sizes[-1])""",
@@ -122,6 +143,12 @@ def test_what_is_no_size_of_a_graph_may_be_rounded_to_the_largest(tmp_path: Path
     """Who captures does not go through it, and keeps nothing under it."""
     program = RUNNER.format(picked="return n", sizes=FIXED, added="pass") + OTHERS
     assert [] == [one for one in analyse(tmp_path, program).shown if one[2] == "GL511"]
+
+
+@pytest.mark.parametrize("sizes", ["list(range(1, most + 1))", "[1, 2, most]", "sizes_for(most)"])
+def test_sizes_that_may_end_with_the_largest_request_have_an_answer(tmp_path: Path, sizes: str) -> None:
+    expected, shown = picking(tmp_path, "return next(s for s in self.sizes if s >= n)", sizes)
+    assert expected == shown == []
 
 
 def test_sizes_may_be_the_keys_of_graphs(tmp_path: Path) -> None:

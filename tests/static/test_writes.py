@@ -1746,3 +1746,53 @@ class Attention(torch.nn.Module):
 """
     found = analyse(tmp_path, program, regions=("main:Attention.forward",), confidence=Confidence.MEDIUM)
     assert [one.code for one in found.report.findings] == ["GL402"] * is_told
+
+
+NOTED = """
+import torch
+from collections import deque
+
+{state}
+
+def note(y):
+    {change}
+
+def layer(w, x):
+    y = torch.relu(x @ w)
+    note(y)
+    return y
+
+def main():
+    w = torch.randn(8, 8, device="cuda")
+    x = torch.randn(4, 8, device="cuda")
+    layer(w, x)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = layer(w, x)
+    for _ in range(4):
+        x.normal_()
+        graph.replay()
+    {shown}
+    return y
+
+def report():
+    return str(SEEN)
+"""
+NOTES = {
+    "a list": ("SEEN = []", "SEEN.append(y.shape[0])", "print(len(SEEN))", True),
+    "a queue with an end": ("SEEN = deque(maxlen=8)", "SEEN.appendleft(tuple(y.shape))", "print(len(SEEN))", True),
+    "a count in a dictionary": ('SEEN = {"n": 0}', 'SEEN["n"] += 1', 'print(SEEN["n"])', True),
+    "a list that a report shows": ("SEEN = []", "SEEN.append(y.shape[0])", "pass", False),
+    "a set": ("SEEN = set()", "SEEN.add(y.shape[0])", "print(len(SEEN))", False),
+    "a list of its own": ("SEEN = []", "seen = []; seen.append(y.shape[0])", "print(len(SEEN))", False),
+}
+
+
+@pytest.mark.parametrize("name", NOTES)
+def test_what_a_file_notes_in_a_variable_is_counted_where_it_replays(tmp_path: Path, name: str) -> None:
+    """And not where somebody asks for a report of it."""
+    variable, change, shown, is_told = NOTES[name]
+    mark = "  # expect: GL401" if is_told else ""
+    analysis = analyse(tmp_path, NOTED.format(state=variable, change=change + mark, shown=shown))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL401"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from graphlint.rule import StateBorn
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Arguments, Capture, Made, Object, Place, Symbol, Thing, things_in
+from graphlint.static.life.objects import Arguments, Capture, Frame, Made, Object, Place, Symbol, Thing, things_in
 from graphlint.static.life.record import Call
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
@@ -88,26 +88,36 @@ class Births(Listener):
     def tested(self, place: Place, outcome: bool, is_known: bool) -> None:
         """A condition in a region: if it asks whether state is there that the other calls change in place."""
         capture, frame = self.ledger.capture, self.ledger.frames[-1]
-        statement = frame.statement.node if frame.statement is not None else None
         if capture is None or not is_known or not self.ledger.is_whole or self.ledger.decided:
             return
-        if isinstance(statement, ir.If) and statement.test is place.node:
-            taken = statement.body if outcome else statement.orelse
-            rest = [one for one in walk(frame.function.code.body) if all(one is not part for part in walk(taken))]
-            for made, spelt in _made_in(taken, place):
-                if _is_asked(statement.test, spelt, place) and any(_changes(one, spelt, place) for one in rest):
-                    self.tell(StateBorn(is_own=True), place._replace(node=made), capture)
+        taken = taken_by(frame, place, outcome)
+        body = walk(frame.function.code.body) if taken else ()
+        rest = [one for one in body if all(one is not part for part in walk(taken))]
+        for target, value in kept_by(taken):
+            spelt = place.function.source(target)
+            is_made = isinstance(value, ir.Call) and _is_asked(place.node, spelt, place)
+            if is_made and any(_changes(one, spelt, place) for one in rest):
+                self.tell(StateBorn(is_own=True), place._replace(node=target), capture)
 
 
-def _made_in(block: ir.Block, place: Place) -> Iterator[tuple[ir.Node, str]]:
-    """What a block gives new values to, as it is spelt."""
+def taken_by(frame: Frame, place: Place, outcome: bool) -> ir.Block:
+    """The side of an `if` that runs, once its condition has come out."""
+    statement = frame.statement.node if frame.statement is not None else None
+    if not isinstance(statement, ir.If) or statement.test is not place.node:
+        return ()
+    return statement.body if outcome else statement.orelse
+
+
+def kept_by(block: ir.Block) -> Iterator[tuple[ir.Expr, ir.Expr]]:
+    """The attributes and items that a block gives new values to, and those values."""
     for one in block:
-        for target in one.targets if isinstance(one, ir.Assign) and isinstance(one.value, ir.Call) else ():
-            if isinstance(target, (ir.Attribute, ir.Subscript)):
-                yield target, place.function.source(target)
+        if isinstance(one, ir.Assign) and one.value is not None:
+            for target in one.targets:
+                if isinstance(target, (ir.Attribute, ir.Subscript)):
+                    yield target, one.value
 
 
-def _is_asked(test: ir.Expr, spelt: str, place: Place) -> bool:
+def _is_asked(test: ir.Node, spelt: str, place: Place) -> bool:
     """Whether a condition asks whether something is None."""
     is_none = isinstance(test, ir.Compare) and any(
         isinstance(one, ir.Literal) and one.value is None for one in walk(test)

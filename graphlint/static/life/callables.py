@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphlint.finding import Region
-from graphlint.rule import ActivationsOverwritten, GraphedMisuse, ModeSwitched
+from graphlint.rule import ActivationsOverwritten, CaptureMisused, GraphedMisuse, ModeSwitched
 from graphlint.static.life.ledger import tensors_in
 from graphlint.static.life.lent import Lent, Output
 from graphlint.static.life.objects import (
@@ -45,6 +45,7 @@ class Graphed:
     later: list[Graphed] = field(default_factory=list)
     switched: Place | None = None
     exchanged: Place | None = None  # where a part of the module was replaced
+    hooked: Place | None = None  # where a hook was given to a part of it
     calls: list[Place] = field(default_factory=list)
     waiting: set[int] = field(default_factory=set)  # the calls whose backward has not run
     summed: int | None = 0  # backward passes since gradients were None; None if they are not the graph's
@@ -95,6 +96,9 @@ class Callables(Lent):
             self._switched(module, call.last == "train" and call.given.get(0, "mode") is not False, call.place)
         elif call.last in HOOKS:
             self.hooked.add(module)
+            for target, known in self.graphed.items():
+                if target is not module and module not in self.graphed and module in modules_in(target):
+                    known.hooked = known.hooked or call.place
         elif call.last == "register_buffer" and has_gradient(call.given.get(1, "tensor"), self.wanting):
             self.trainable[module] = call.place
 
@@ -169,17 +173,24 @@ class Callables(Lent):
                 return
 
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
-        known = self.graphed.get(module)
+        known, capture = self.graphed.get(module), self.ledger.capture
         self.warm.add(module)
-        if known is None or self.ledger.capture is not None:
+        is_replayed = known is not None and self.training.get(module, known.training) is known.training
+        if is_replayed and capture is not None:
+            self.tell(CaptureMisused("replay"), place, capture)
+        if known is None or capture is not None:
             return
         if known.switched is not None:
             self.tell(ModeSwitched(), known.switched, known.region)
             known.switched = None
+        if not is_replayed:
             return
         if known.exchanged is not None:
             self.tell(GraphedMisuse("exchanged"), known.exchanged, known.region)
             known.exchanged = None
+        if known.hooked is not None:
+            self.tell(GraphedMisuse("inner hook"), known.hooked, known.region)
+            known.hooked = None
         if isinstance(place.node, ir.Call) and any(one.keyword for one in place.node.arguments):
             self.tell(GraphedMisuse("keyword"), place, known.region)
         known.calls.append(place)

@@ -9,14 +9,15 @@ from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Container, Made, Object, Place, Thing
 from graphlint.static.life.order import Stream
 from graphlint.static.life.record import Call
-from graphlint.static.life.streams import CALLERS, Streams
+from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
 
 
 @dataclass
 class Forks(Listener):
     """Follows one run, up to a capture: who joins a stream to that of the caller wants it to be forked from there, too.
 
-    What a function is given was written there; `streams` says which one is current.
+    What a function is given was written there, and a program that is run as a whole writes on the default stream;
+    `streams` says which one is current.
     """
 
     tell: Tell
@@ -24,6 +25,7 @@ class Forks(Listener):
     chosen: dict[Stream, Place] = field(default_factory=dict)  # where side streams were made current first
     ordered: set[Stream] = field(default_factory=set)  # that have waited for something
     early: dict[Stream, Place] = field(default_factory=dict)  # that read what was given before they waited
+    own: dict[Stream, Place] = field(default_factory=dict)  # that read what the program itself writes
     joined: list[Place] = field(default_factory=list)
     is_synchronized: bool = False  # the host has waited for the device
 
@@ -34,17 +36,24 @@ class Forks(Listener):
     def worked(self, things: tuple[Thing, ...], place: Place) -> None:
         if any(thing.root.argument is not None and thing.root.made is None for thing in things):
             self._read()
+        elif self.ledger.is_whole and any(map(self._is_unordered, things)):
+            self._read(is_own=True)
+
+    def _is_unordered(self, thing: Thing) -> bool:
+        """Whether the current stream reads what the default one may still be writing."""
+        writer = self.streams.written_by.get(thing.root)
+        return writer is not None and writer[0] is DEFAULT and not self.streams.order.knows(self.streams.now, *writer)
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         if any(isinstance(value, Container) and value.is_open for value in given):  # `*args` of a caller
             self._read()
 
-    def _read(self) -> None:
-        """Note that the current stream reads what the function was given."""
+    def _read(self, is_own: bool = False) -> None:
+        """Note that the current stream reads what the function was given, or what the program has written."""
         stream = self.streams.now
         is_early = isinstance(stream, Made) and stream in self.chosen and stream not in self.ordered
         if is_early and self.ledger.capture is None and not self.is_synchronized:
-            self.early.setdefault(stream, self.chosen[stream])
+            (self.own if is_own else self.early).setdefault(stream, self.chosen[stream])
 
     def answered(self, call: Call) -> None:
         stream = self.streams.stream(call.owner) if call.owner is not None else None
@@ -52,8 +61,9 @@ class Forks(Listener):
             self.is_synchronized = True
         elif call.last in ("wait_stream", "wait_event") and stream is not None:
             other = self.streams.stream(call.given.get(0, "stream"))
-            if stream is CALLERS and other in self.early:
-                self.joined.append(self.early.pop(other))
+            known = self.early if stream is CALLERS else self.own if stream is DEFAULT else {}
+            if other in known:
+                self.joined.append(known.pop(other))
             self.ordered.add(stream)
 
     def began(self, capture: Capture) -> None:

@@ -114,7 +114,7 @@ class Gradients(Listener):
 
     def _exchanged(self, owners: set[Thing], place: Place) -> None:
         for capture in self.ledger.latest.values():
-            if owners & self._owners(capture.modules):
+            if owners & (self._owners(capture.modules) | capture.callees):
                 self.exchanged[capture] = place
 
     def assigned(self, owner: Thing, name: str, value: Object, place: Place) -> None:
@@ -122,8 +122,8 @@ class Gradients(Listener):
             owners = self._owners((owner,))
             self._zeroed(owners, value is None or self._was_captured(owners), place)
             self.held -= owners
-        elif isinstance(owner, Made) and isinstance(value, Tensor) and value.factory.endswith("Parameter"):
-            self._exchanged({owner}, place)
+        elif isinstance(value, Tensor) and value.factory.endswith("Parameter"):
+            self._exchanged({owner} if isinstance(owner, Made) else self._owners((owner,)) & self.models, place)
         elif name == "data" and self.ledger.capture is None:
             self._exchanged(self._owners((owner,)), place)
 
@@ -140,6 +140,10 @@ class Gradients(Listener):
                 return thing.is_leaf or thing.factory.endswith("Parameter")
             case Instance():
                 return thing.is_module and not thing.state.get("frozen")
+            case Made(cls=cls) if cls.endswith("DistributedDataParallel") and isinstance(
+                thing.given.get(0), (Instance, Made)
+            ):
+                return False  # it has those of what it wraps, and whoever drops these drops them all
             case Made():
                 return not thing.state.get("frozen") and self.is_trained(thing.cls)
         return thing in self.models

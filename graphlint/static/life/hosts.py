@@ -15,8 +15,20 @@ from graphlint.rule import RequestNumber
 from graphlint.static.life.forms import asks_for, is_number, keeps_number
 from graphlint.static.life.growth import directly_in
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Capture, Container, Frame, Instance, Object, Place, Symbol, Thing, things_in
+from graphlint.static.life.objects import (
+    Capture,
+    Container,
+    Frame,
+    Instance,
+    Object,
+    Place,
+    Symbol,
+    Thing,
+    held_by,
+    things_in,
+)
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
 
 
 @dataclass
@@ -28,10 +40,17 @@ class Hosts(Listener):
     later: dict[Instance, Instance] = field(default_factory=dict)  # what has taken the place of an object
     seen: defaultdict[Capture, dict[tuple[Instance, str], Place]] = field(default_factory=lambda: defaultdict(dict))
     kept: dict[tuple[Instance, str], tuple[Frame, Place, int]] = field(default_factory=dict)  # of what a call is given
+    entries: defaultdict[Capture, dict[tuple[Container, str], tuple[Object, Place]]] = field(
+        default_factory=lambda: defaultdict(dict)
+    )
+    """What a region has read out of dictionaries that its functions were handed, and where."""
+    filled: dict[tuple[Container, str], Place] = field(default_factory=dict)  # where those got other numbers
 
     def looked(self, owner: Thing | Frame, name: str) -> None:
         """Note numbers that a region reads out of objects that were there before."""
         capture = self.ledger.capture
+        if capture is not None and isinstance(owner, Container) and owner.made_in is not capture:
+            self._looked_up(owner, name, capture)
         if capture is None or not isinstance(owner, Instance) or owner.made_in is capture:
             return
         where = self.ledger.frames[-1].statement if self.ledger.frames else None
@@ -40,10 +59,23 @@ class Hosts(Listener):
         if where is not None and not owner.is_module and _is_number(owner.attributes.get(name)):
             self.numbers[capture].setdefault((owner, name), where)
 
+    def _looked_up(self, owner: Container, name: str, capture: Capture) -> None:
+        """Note a number in a dictionary that a function of the region has a name of its own for."""
+        frame = self.ledger.frames[-1]
+        value = held_by(owner, name)
+        if owner.kind != "dict" or frame.statement is None or not (_is_number(value) or isinstance(value, float)):
+            return
+        items = (one for one in walk(frame.statement.node) if isinstance(one, ir.Subscript))
+        names = (one.value.id for one in items if isinstance(one.value, ir.Name) and _is_key(one.index, name))
+        if any(_is_own(one, frame) for one in names) and _is_used(frame.statement):
+            self.entries[capture].setdefault((owner, name), (value, frame.statement))
+
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         is_local = isinstance(owner, Frame) and owner.caller is not None  # where no region looks it up
         if isinstance(before, Instance) and isinstance(value, Instance) and before.cls is value.cls and not is_local:
             self.later[before] = value
+        if isinstance(owner, Container) and any((owner, name) in known for known in self.entries.values()):
+            self.filled[owner, name] = place
 
     def assigned(self, owner: Thing, name: str, value: Object, place: Place) -> None:
         """Note what a call keeps of its numbers, unless it asks for another graph if they are others."""
@@ -63,6 +95,11 @@ class Hosts(Listener):
         for key, (_, kept, since) in self.kept.items():
             if key in self.seen.get(capture, {}) and capture.ended is not None and capture.ended <= since:
                 self.tell(RequestNumber(key[1], _at(self.seen[capture][key])), kept, capture)
+        for (held, name), (was, where) in self.entries.get(capture, {}).items():
+            now = held_by(held, name)
+            is_other = now is not was and (isinstance(now, Symbol) or now != was)
+            if (held, name) in self.filled and is_other and not self._is_asked(now, capture):
+                self.tell(RequestNumber(name, "", _at(self.filled[held, name])), where, capture)
         for (owner, name), where in self.numbers.get(capture, {}).items():
             now = self._now(owner)
             if now is owner or owner.made is None or now.made is None or now.made.node is not owner.made.node:
@@ -96,6 +133,27 @@ def number_given(value: Object, place: Place, frames: Sequence[Frame]) -> str | 
         return named
     given = ((one, frame.env.get(one.name)) for frame in frames for one in frame.function.code.parameters)
     return next((one.name for one, held in given if held is value and is_number(one)), None)
+
+
+def _is_key(index: ir.Expr, name: str) -> bool:
+    return isinstance(index, ir.Literal) and index.value == name
+
+
+def _is_own(name: str, frame: Frame | None) -> bool:
+    """Whether a name is one of a function, and of no file."""
+    while frame is not None and name not in frame.env:
+        frame = frame.scope
+    return frame is not None and frame.function.qualname != "<module>"
+
+
+def _is_used(statement: Place) -> bool:
+    """Whether a statement does more than to give a value a name that nobody asks for."""
+    match statement.node:
+        case ir.Assign(targets=(ir.Name(id=name) as target,)):
+            return any(
+                isinstance(o, ir.Name) and o.id == name and o is not target for o in walk(statement.function.code.body)
+            )
+    return True
 
 
 def _at(place: Place) -> str:

@@ -32,7 +32,7 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.questions import identity, is_class, read_in, spelt
 from graphlint.static.life.record import Call
-from graphlint.static.life.tensors import several, shape_of, sizes_asked
+from graphlint.static.life.tensors import parts_of, several, shape_of, sizes_asked
 from graphlint.static.syntax import ir
 
 _ARRAY = "host-array"
@@ -84,8 +84,7 @@ class Operations(Expressions):
         if package == "builtins":
             return self.call_builtin(last, given, node, frame)
         place = frame.place(node)
-        entry = self.interpreter.entries.find(name)
-        if entry is not None:
+        if (entry := self.interpreter.entries.find(name)) is not None:
             return self.call_entry(name, entry, given, node, frame)
         guard = self.interpreter.lexicon.guard(name)
         if guard is not None:
@@ -356,8 +355,7 @@ class Operations(Expressions):
         if name in self.interpreter.lexicon.life["training"]:
             self.ledger.trained(owner, name, given, place)
             return owner
-        methods = self.interpreter.lexicon.methods.get(name)
-        match methods:
+        match methods := self.interpreter.lexicon.methods.get(name):
             case "registers_tensors" | "registers":
                 key = given.get(0, "name")
                 if isinstance(key, str):
@@ -368,6 +366,8 @@ class Operations(Expressions):
                 if methods == "moves" and (name == "cpu" or is_other):
                     self.ledger.trained(owner, "to", given, place)
                 return owner
+            case "children" | "named_children":
+                return parts_of(owner, place, methods == "named_children")
             case "parameters" | "named_parameters" | "states":
                 return Thing(place, self.ledger.capture, source=(owner,))
         if name == "requires_grad_":

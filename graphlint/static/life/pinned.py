@@ -79,7 +79,8 @@ class Pinned(Listener):
             yield from (capture for capture in self.streams.launches if _gives(capture, one))
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
-        self.fetched.clear()  # what nobody knows may wait
+        if not given or not all(isinstance(one, str) for one in given):  # a text is noted, and nobody waits for that
+            self.fetched.clear()  # what nobody knows may wait
 
     def _is_under_way(self, root: Thing, capture: Capture) -> bool:
         """Whether such a copy may not be over yet; who calls may wait between two calls."""

@@ -54,6 +54,7 @@ from graphlint.static.life.ledger import Ledger, Tell
 from graphlint.static.life.modes import Modes
 from graphlint.static.life.objects import Capture, Closure, Instance, Place
 from graphlint.static.life.outputs import Outputs
+from graphlint.static.life.padded import Padded
 from graphlint.static.life.pinned import Pinned
 from graphlint.static.life.players import Runs
 from graphlint.static.life.process import Process
@@ -264,10 +265,10 @@ class Rehearsal:
 
     def _listen(self, ledger: Ledger) -> None:
         self.heard = ledger
-        life = self.interpreter.lexicon.life
+        life, qualified = self.interpreter.lexicon.life, self.interpreter.names.qualified_name
         replays = life["replays"]
         streams = Streams(self._tell, life)
-        silence = Silence(life["inferring"], self.interpreter.names.qualified_name)
+        silence = Silence(life["inferring"], qualified)
         for listener in (
             inputs := Inputs(self._tell, life["unfilled"], life["reducing"]),
             Unrefreshed(self._tell, inputs, self.interpreter.project, self.interpreter.lexicon.host_state["caches"]),
@@ -293,10 +294,10 @@ class Rehearsal:
             WarmUps(self._tell, streams, silence, life["gradients"], self.interpreter.lexicon.applied),
             Pools(self._tell, streams),
             Examples(self._tell),
-            Empty(self._tell),
+            Empty(self._tell, life["uploads"]),
             Testimony(self.witness),
-            Beside(self._tell, replays, self.interpreter.names.qualified_name, self.interpreter.lexicon.is_catalogued),
-            Threads(self._tell, life["waiting"], self._is_factory, self.interpreter.names.qualified_name, self._run_by),
+            Beside(self._tell, replays, qualified, self.interpreter.lexicon.is_catalogued),
+            Threads(self._tell, life["waiting"], life["uploads"], self._is_factory, qualified, self._run_by),
             Kept(self._tell, self.interpreter.entries.contracts),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),
             Generators(self._tell, life["states"], self._draws, life["generators"]),
@@ -305,13 +306,18 @@ class Rehearsal:
             Foreign(self._tell, life["kernels"], life["foreign"], self._is_foreign, self.knowledge.decorators),
             Soft(self._tell, self.interpreter.entries, silence),
             Workers(self._tell, self.interpreter.entries),
-            Process(self._tell, life["settings"], life["lasting"], self.interpreter.names.qualified_name),
-            Modes(self._tell, life["modal"], replays),
+            Process(self._tell, life["settings"], life["lasting"], qualified),
+            *self._modal(inputs),
             self._undone(),
             Pinned(self._tell, streams, life["uploads"]),
             Devices(self._tell, life["choosing"], life["uploads"]),
         ):
             ledger.listen(listener)
+
+    def _modal(self, inputs: Inputs) -> tuple[Modes, Padded]:
+        life = self.interpreter.lexicon.life
+        modes = Modes(self._tell, life["modal"], life["replays"])
+        return modes, Padded(self._tell, inputs, modes, life["counting"], life["batched"])
 
     def _undone(self) -> Undone:
         names, classes = self.interpreter.lexicon.host_state, self.interpreter.classes

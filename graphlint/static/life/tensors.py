@@ -6,7 +6,18 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from graphlint.rulebook.signatures import Operation
-from graphlint.static.life.objects import Arguments, Container, Instance, Made, Object, Place, Tensor, Thing, things_in
+from graphlint.static.life.objects import (
+    Arguments,
+    Container,
+    Instance,
+    Made,
+    Object,
+    Place,
+    Symbol,
+    Tensor,
+    Thing,
+    things_in,
+)
 from graphlint.static.life.record import Write
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
@@ -33,6 +44,14 @@ def several(view: Tensor) -> Container:
 def modules_in(value: Object) -> list[Thing]:
     """A module and those that it holds."""
     return [one for one in things_in(value) if isinstance(one, Made) or (isinstance(one, Instance) and one.is_module)]
+
+
+def parts_of(module: Thing, place: Place, is_named: bool) -> Container:
+    """The modules that one holds, and itself, which `modules()` gives as well; with their names, if those are asked."""
+    held: list[Object] = [*modules_in(module)]
+    if is_named:
+        held = [Container(place, kind="tuple", elements=[Symbol(), one]) for one in held]
+    return Container(place, elements=held)
 
 
 def tensors_of(value: Object) -> Iterator[Thing]:

@@ -47,10 +47,13 @@ class Running(Listener):
 
 @dataclass
 class Threads(Running):
-    """Follows one run; `waiting` are methods and functions that wait for the device, or ask how far it is."""
+    """Follows one run; `waiting` are methods and functions that wait for the device, or ask how far it is, and methods
+    that are `uploads` copy to it.
+    """
 
     tell: Tell
     waiting: frozenset[str]
+    uploads: frozenset[str]
     is_factory: Callable[[str], bool]
     resolve: Callable[[ir.Expr, Module], str]
     runs: Callable[[Instance], Closure | None]  # what an object runs in a thread, if it is one
@@ -100,8 +103,14 @@ class Threads(Running):
             name = self.resolve(call.func, function.module)
             method = call.func.attr if isinstance(call.func, ir.Attribute) else ""
             on_device = any(one.keyword == "device" for one in call.arguments) and self.is_factory(name)
-            if name in self.waiting or method in self.waiting or on_device:
+            if name in self.waiting or method in self.waiting or on_device or self._uploads(method, call):
                 yield Place(function, call)
+
+    def _uploads(self, method: str, call: ir.Call) -> bool:
+        """Whether a method copies to the device, which allocates there: `x.cuda()`, `x.to("cuda:0")`."""
+        given = [one.value.value for one in call.arguments if isinstance(one.value, ir.Literal)]
+        is_there = any(isinstance(one, str) and not one.startswith("cpu") for one in given)
+        return method in self.uploads and (is_there or not call.arguments)
 
 
 def _is_global(capture: Capture) -> bool:

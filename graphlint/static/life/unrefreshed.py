@@ -232,11 +232,13 @@ def _holds(value: Object, sources: set[Thing]) -> bool:
 
 
 def _taken(capture: Capture, owner: Frame) -> set[str]:
-    """The parameters of the function that captures which the body of its region speaks of."""
+    """The parameters of the function that captures which the body of its region speaks of, but to call them."""
     code = owner.function.code
     opened = (one for one in walk(code.body) if isinstance(one, ir.With))
     body = [part for one in opened if one.items[-1][0] is capture.place.node for part in walk(one.body)]
-    return {one.id for one in body if isinstance(one, ir.Name)} & {p.name for p in code.parameters}
+    called = {id(one.func) for one in body if isinstance(one, ir.Call)}
+    names = {one.id for one in body if isinstance(one, ir.Name) and id(one) not in called}
+    return names & {p.name for p in code.parameters}
 
 
 def _of_call(root: Thing, owner: Frame) -> tuple[str, ...]:

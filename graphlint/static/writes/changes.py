@@ -23,6 +23,8 @@ from graphlint.static.writes.traces import Traces
 from graphlint.static.writes.writers import Writers
 
 MAX_PLACES = 3
+_SCRIPT = "<module>"
+_COLLECTING = ("append", "appendleft")
 _FILLING, _EMPTYING = {"append", "add"}, {"pop", "popleft", "remove", "clear"}
 _ORDER = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 
@@ -54,8 +56,17 @@ class Changes:
             return True
         func = node.func if isinstance(node, ir.Call) else None
         if isinstance(func, ir.Attribute):
-            return func.attr != "append" or not isinstance(func.value, ir.Attribute)
+            is_counted = isinstance(func.value, ir.Attribute) or self._is_counted(change)
+            return func.attr not in _COLLECTING or not is_counted
         return any(isinstance(part, ir.Display) for part in walk(node))
+
+    def _is_counted(self, change: Change) -> bool:
+        """Whether what replays looks at what a variable of its file holds: as many as there were runs, it may think."""
+        home = change.place.function.module
+        lines = {(one.module, line) for one in self.writers.of(change.state) for line in _lines_of(one.store)}
+        readers = (one for module, one in self._read_in(change.state, lines) if module is home)
+        opening = {one.function.qualname for one in self.traces.openers.values() if one.function.module is home}
+        return any(_SCRIPT in opening if one is None else self._replays(home, one) for one in readers)
 
     def _is_trace(self, change: Change) -> bool:
         """Whether a change says something of the capture alone, or of one run: state that is filled once, or anew."""
@@ -151,8 +162,9 @@ class Changes:
         """Whether code counts on each run by what it is: in a region, no method, or with a replay."""
         if definition is None or "." not in definition.qualname:
             return True
-        if (module, definition.qualname) in self.traces.captured:
-            return True
+        return (module, definition.qualname) in self.traces.captured or self._replays(module, definition)
+
+    def _replays(self, module: Module, definition: Definition) -> bool:
         replays = self.traces.evaluator.lexicon.host_state["replays"]
         calls = called.calls_in(module.source_of(definition.segment), 0)
         return any(one.owner and replays.match(one.name) for one in calls)

@@ -1,4 +1,7 @@
-"""A file that captures in, where it has no graph for a request out: the largest is picked, or steps end before it."""
+"""A file that captures in, where it has no graph for a request out: the largest is picked, or steps end before it.
+
+Long, because what picks a size is spelt in many ways.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import ast
 from collections.abc import Iterator, Set
 from dataclasses import replace
 from itertools import pairwise
+from typing import NamedTuple
 
 from graphlint.rule import Event, PartialFill
 from graphlint.static.domain.program import Function, function_of
@@ -15,10 +19,12 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_in, calls_in, last_name, walk
 from graphlint.static.syntax.trees import endings, nodes_in, tree_of
+from graphlint.static.writes.listed import is_open
 from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
 
-_PICKING = ("max", "1", "bisect")  # one of them says which is the largest, or where it stands
+_PICKING = ("max", "0", "1", "bisect", "next", "min")  # one of them says which is the largest, or where it stands
+_MOST = ("largest", "max_", "most")  # how names begin that say so, too
 _RECEIVERS = ("self", "cls")
 _FITS = (ast.GtE, ast.Gt, ast.LtE, ast.Lt)
 
@@ -34,8 +40,11 @@ def too_small(traces: Traces) -> Iterator[tuple[Place, Event]]:
             captured(module, {one.function for one in openers if one.function.module is module}) if is_picked else ()
         )
         for definition, source in functions:
-            picks = [(pos, end) for pos, end, names in picks_in(source) if not names.isdisjoint(sizes)]
-            found = [(pos, PartialFill(end, False, False, is_too_small=True)) for pos, end in picks]
+            found = [
+                (pick.pos, PartialFill(pick.asked, False, False, **{pick.kind: True}))
+                for pick in picks_in(source)
+                if not pick.names.isdisjoint(sizes) and (pick.kind != "is_unanswered" or is_open(module, pick.names))
+            ]
             steps = steps_in(source) if picked and "range" in source else ()
             found += [(pos, PartialFill(end, False, False, is_gap=True)) for name, pos, end in steps if name in picked]
             function = function_of(definition) if found else None
@@ -82,9 +91,18 @@ def _names(node: ir.Expr) -> set[str]:
     return {name for name in names if name is not None} - {*_RECEIVERS}
 
 
+class Pick(NamedTuple):
+    """Where a function picks a size, for what, out of what is named so; `kind` is what is wrong about it."""
+
+    pos: ir.Pos
+    asked: str
+    names: frozenset[str]
+    kind: str = "is_too_small"
+
+
 @remembered
-def picks_in(source: str) -> tuple[tuple[ir.Pos, str, frozenset[str]], ...]:
-    """Where a function gives the largest of some sizes to what fits in none, what it asks for, and the names there."""
+def picks_in(source: str) -> tuple[Pick, ...]:
+    """Where a function gives the largest of some sizes to what fits in none, or the nearest, or has no answer."""
     tree = tree_of(source) if any(word in source for word in _PICKING) else None
     if not isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return ()
@@ -93,23 +111,24 @@ def picks_in(source: str) -> tuple[tuple[ir.Pos, str, frozenset[str]], ...]:
         found += _of_loops(block) if isinstance(block, list) else ()
     found += [one for node in nodes_in(tree) for one in _of_call(node)]
     found += _of_place(tree) if "bisect" in source else ()
-    named = [(node, asked, {name for part in nodes_in(node) for name in endings(part)}) for node, asked in found]
-    return tuple(
-        (pos_of(node), asked, frozenset(names)) for node, asked, names in named if not _is_refused(tree, asked)
-    )
+    named = [(node, asked, "is_too_small") for node, asked in found]
+    named += [(*one, "is_nearest") for node in nodes_in(tree) for one in _nearest(node)]
+    picks = [Pick(pos_of(node), asked, _named_in(node), kind) for node, asked, kind in named]
+    for node in nodes_in(tree):
+        picks += [Pick(pos_of(node), asked, _named_in(sizes), "is_unanswered") for sizes, asked in _unanswered(node)]
+    return tuple(one for one in picks if not _is_refused(tree, one.asked))
+
+
+def _named_in(node: ast.AST) -> frozenset[str]:
+    return frozenset(name for part in nodes_in(node) for name in endings(part))
 
 
 @remembered
 def unanswered_in(source: str) -> tuple[str, ...]:
     """The names of sizes out of which a function takes the first that is large enough, with no answer if none is."""
     tree = tree_of(source)
-    names: list[str] = []
-    for node in nodes_in(tree) if tree is not None else ():
-        match node:
-            case ast.Call(func=ast.Name(id="next"), args=[ast.GeneratorExp(generators=[one])]):
-                if any(_asked(test, one.target) is not None for test in one.ifs):
-                    names += endings(one.iter)
-    return tuple(names)
+    searched = (sizes for node in nodes_in(tree) for sizes, _ in _unanswered(node)) if tree is not None else ()
+    return tuple(name for sizes in searched for name in endings(sizes))
 
 
 @remembered
@@ -150,6 +169,48 @@ def _end_of(node: ast.AST) -> Iterator[str]:
             yield ast.unparse(end)
 
 
+def _unanswered(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
+    """The sizes of `next(s for s in sizes if s >= n)`, also by `filter`, or of `[...][0]`, and what is asked for."""
+    match node:
+        case (
+            ast.Call(func=ast.Name(id="next"), args=[ast.GeneratorExp(generators=[one])])
+            | ast.Subscript(value=ast.ListComp(generators=[one]), slice=ast.Constant(value=0))
+        ):
+            asked = [(one.iter, _asked(test, one.target)) for test in one.ifs]
+        case ast.Call(
+            func=ast.Name(id="next"),
+            args=[
+                ast.Call(
+                    func=ast.Name(id="filter"),
+                    args=[ast.Lambda(args=ast.arguments(args=[ast.arg(arg=size)]), body=test), sizes],
+                )
+            ],
+        ):
+            asked = [(sizes, _asked(test, ast.Name(id=size)))]
+        case _:
+            return
+    yield from ((sizes, name) for sizes, name in asked if name is not None and not name.isdigit())
+
+
+def _nearest(call: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """`min(sizes, key=lambda s: abs(s - n))`."""
+    match call:
+        case ast.Call(
+            func=ast.Name(id="min"),
+            keywords=[
+                ast.keyword(
+                    arg="key",
+                    value=ast.Lambda(
+                        args=ast.arguments(args=[ast.arg(arg=size)]),
+                        body=ast.Call(func=ast.Name(id="abs"), args=[ast.BinOp(left=one, op=ast.Sub(), right=other)]),
+                    ),
+                )
+            ],
+        ):
+            asked = {ast.unparse(one), ast.unparse(other)} - {size}
+            yield from ((call, one) for one in asked if len(asked) == 1)
+
+
 def _of_call(call: ast.AST) -> Iterator[tuple[ast.AST, str]]:
     """`next((s for s in sizes if s >= n), sizes[-1])`, and `min(..., default=max(sizes))`."""
     match call:
@@ -167,28 +228,34 @@ def _of_call(call: ast.AST) -> Iterator[tuple[ast.AST, str]]:
 
 
 def _of_place(tree: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    """`sizes[min(bisect_left(sizes, n), len(sizes) - 1)]`, also where what `bisect` gives has a name of its own."""
+    """`sizes[min(bisect_left(sizes, n), len(sizes) - 1)]`, also where one of the calls has a name of its own."""
     named: dict[str, ast.expr] = {}
+    inner: set[int] = set()
     for node in nodes_in(tree):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 named[name] = value
-            case ast.Subscript(
-                value=sizes,
-                slice=ast.Call(
-                    func=ast.Name(id="min"),
-                    args=[
-                        found,
-                        ast.BinOp(
-                            left=ast.Call(func=ast.Name(id="len"), args=[counted]),
-                            op=ast.Sub(),
-                            right=ast.Constant(value=1),
-                        ),
-                    ],
+            case ast.Subscript(value=sizes, slice=ast.Call() as place):
+                inner.add(id(place))
+                yield from ((node, asked) for asked in _of_last(place, named, ast.dump(sizes)))
+            case ast.Call() if id(node) not in inner:
+                yield from ((node, asked) for asked in _of_last(node, named))
+
+
+def _of_last(call: ast.Call, named: dict[str, ast.expr], sizes: str | None = None) -> Iterator[str]:
+    """What is searched for in sizes, perhaps these ones, if it is at the last place where it is larger than all."""
+    match call:
+        case ast.Call(
+            func=ast.Name(id="min"),
+            args=[
+                found,
+                ast.BinOp(
+                    left=ast.Call(func=ast.Name(id="len"), args=[counted]), op=ast.Sub(), right=ast.Constant(value=1)
                 ),
-            ) if ast.dump(sizes) == ast.dump(counted):
-                found = named.get(found.id, found) if isinstance(found, ast.Name) else found
-                yield from ((node, asked) for searched, asked in _bisected(found) if searched == ast.dump(sizes))
+            ],
+        ) if sizes is None or ast.dump(counted) == sizes:
+            found = named.get(found.id, found) if isinstance(found, ast.Name) else found
+            yield from (asked for searched, asked in _bisected(found) if searched == ast.dump(counted))
 
 
 def _bisected(node: ast.expr) -> Iterator[tuple[str, str]]:
@@ -255,12 +322,14 @@ def _is_largest(value: ast.expr, sizes: ast.expr) -> bool:
             return ast.dump(one) == ast.dump(sizes)
         case ast.Subscript(value=one, slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
             return ast.dump(one) == ast.dump(sizes)
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name.lower().startswith(_MOST)
     return False
 
 
 def _is_refused(tree: ast.AST, asked: str) -> bool:
     """Whether the function has another way for what is too large: a condition on it, besides those in loops."""
-    loops = [node for node in nodes_in(tree) if isinstance(node, (ast.For, ast.GeneratorExp))]
+    loops = [node for node in nodes_in(tree) if isinstance(node, (ast.For, ast.GeneratorExp, ast.Lambda, ast.ListComp))]
     inner = {id(part) for loop in loops for part in nodes_in(loop)}
     compared = (node for node in nodes_in(tree) if isinstance(node, ast.Compare) and id(node) not in inner)
     return any(asked in (ast.unparse(side) for side in (one.left, *one.comparators)) for one in compared)

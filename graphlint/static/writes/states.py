@@ -87,6 +87,8 @@ def is_handed(node: ir.Expr, frame: Frame) -> bool:
         root = root.func if isinstance(root, ir.Call) else root.value
     if not isinstance(root, ir.Name) or root is node or root.id not in frame.env or frame.regions:
         return False
+    if any(_variable(root.id, frame)):  # of the file, which is there under its name once it has been changed
+        return False
     return root.id != frame.function.receiver
 
 

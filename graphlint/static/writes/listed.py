@@ -1,0 +1,52 @@
+"""Names of sizes in, whether a search through them may come to an end without one out, as far as their file says."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Set
+
+from graphlint.static.index.module import Module
+from graphlint.static.syntax.trees import endings, nodes_in
+from graphlint.static.writes.orders import Orders
+
+_UNCHANGED = ("list", "set", "sorted", "tuple")  # what gives the same sizes in another order or kind
+_LOOPS = (ast.For, ast.GeneratorExp, ast.Lambda, ast.ListComp, ast.SetComp)
+_LARGEST = ("max", "[-1]", "largest", "limit", "StopIteration")  # one of them is asked for where a file looks before
+
+
+def is_open(module: Module, names: Set[str]) -> bool:
+    """Whether a file lists sizes, or is given them, and nothing in it asks whether a request is larger than those."""
+    orders = Orders(module)
+    trees = [*orders.functions, *orders.statements]
+    values = [value for tree in trees for value in _values(tree, names)]
+    return bool(values) and all(map(_is_listed, values)) and not any(map(_looks_before, trees))
+
+
+def _values(tree: ast.AST, names: Set[str]) -> Iterator[ast.expr]:
+    """What some names are given in a function, or by default."""
+    for node in nodes_in(tree):
+        match node:
+            case ast.Assign(targets=targets, value=value):
+                yield from (value for one in targets if not names.isdisjoint(endings(one)))
+            case ast.AnnAssign(target=target, value=ast.expr() as value) if not names.isdisjoint(endings(target)):
+                yield value
+
+
+def _is_listed(value: ast.expr) -> bool:
+    """Whether sizes are written down, or are those of an argument, as they are."""
+    match value:
+        case ast.Call(func=ast.Name(id=name), args=[one]) if name in _UNCHANGED:
+            return _is_listed(one)
+        case ast.List(elts=parts) | ast.Tuple(elts=parts):
+            return all(isinstance(one, ast.Constant) for one in parts)
+    return isinstance(value, ast.Name)
+
+
+def _looks_before(tree: ast.AST) -> bool:
+    """Whether a function compares something with the largest of its sizes, or catches what a search raises."""
+    inner = {id(part) for node in nodes_in(tree) if isinstance(node, _LOOPS) for part in nodes_in(node)}
+    asked = (
+        one for one in nodes_in(tree) if isinstance(one, (ast.ExceptHandler, ast.Compare)) and id(one) not in inner
+    )
+    spelt = (ast.unparse(one.type or one) if isinstance(one, ast.ExceptHandler) else ast.unparse(one) for one in asked)
+    return any(word in text for text in spelt for word in _LARGEST)

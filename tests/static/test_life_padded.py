@@ -1,0 +1,76 @@
+"""Rows behind a request that hold zeros, and what a region computes of all rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from analysis import analyse
+
+PROGRAM = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f, self.bn = torch.nn.Linear(8, 8), torch.nn.BatchNorm1d(8)
+
+    def forward(self, x):
+        return self.bn(self.f(x)).relu(){net_mark}
+
+class Padded:
+    def __init__(self, net, n):
+        self.net = net
+        {mode}
+        self.x, self.w = torch.zeros(n, 8, device="cuda"), torch.zeros(n, device="cuda")
+        self.body(); torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.body()
+
+    def body(self):
+        rows = self.net(self.x)
+        return {computed}
+
+    def __call__(self, x):
+        n = x.shape[0]
+        {filled}
+        self.graph.replay()
+        return self.y{cut}.clone()
+
+with torch.no_grad():
+    padded = Padded({net}.cuda(), 16)
+    for n in (16, 5):
+        print(padded(torch.randn(n, 8, device="cuda")).sum().item())
+"""
+RESET = "self.x.zero_(); self.x[:n].copy_(x)"
+MARK = "  # expect: GL511"
+TOLD = {
+    "a mean": {"computed": f"rows.square().mean(){MARK}"},
+    "a mean of rows": {"computed": f"torch.mean(rows, 0){MARK}"},
+    "a rest that is emptied": {"computed": f"rows.std(dim=0){MARK}", "filled": "self.x[:n] = x; self.x[n:].zero_()"},
+    "a normalisation": {"net": "Net()", "net_mark": MARK, "cut": "[:n]"},
+}
+SILENT = {
+    "rows by themselves": {"computed": "rows.mean(-1)", "cut": "[:n]"},
+    "a sum": {"computed": "rows.sum(0)"},
+    "weights that are filled": {
+        "computed": "(rows.sum(-1) * self.w).mean()",
+        "filled": f"{RESET}; self.w.zero_(); self.w[:n] = 1 / n",
+    },
+    "a whole request": {"computed": "rows.mean(0)", "filled": "self.x.copy_(x)"},
+    "a normalisation in evaluation": {"net": "Net()", "mode": "net.eval()", "cut": "[:n]"},
+}
+PLAIN = {"net": "torch.nn.Linear(8, 8)", "net_mark": "", "mode": "pass", "computed": "rows", "filled": RESET, "cut": ""}
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_is_computed_of_all_rows_takes_in_empty_ones(tmp_path: Path, name: str) -> None:
+    analysis = analyse(tmp_path, PROGRAM.format(**PLAIN | TOLD[name]))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL511"]
+
+
+@pytest.mark.parametrize("name", SILENT)
+def test_empty_rows_that_do_not_count_are_silent(tmp_path: Path, name: str) -> None:
+    analysis = analyse(tmp_path, PROGRAM.format(**PLAIN | SILENT[name]))
+    assert [] == [one for one in analysis.shown if one[2] == "GL511"]
