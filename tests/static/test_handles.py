@@ -49,11 +49,12 @@ def test_a_handle_that_another_way_waits_for(tmp_path: Path, waited: str, mark: 
         ("self.each[self.at][: x.numel()].view(x.shape)", False),
         ("self.plain[: x.numel()].view(x.shape)", True),
         ("(self.pinned[: x.numel()] * 2).view(x.shape)", True),
+        ("self.pinned.view(4, -1).t()", True),
     ],
-    ids=["pinned", "one of several", "not pinned", "computed"],
+    ids=["pinned", "one of several", "not pinned", "computed", "turned"],
 )
 def test_a_view_of_pinned_memory_is_pinned(tmp_path: Path, target: str, is_told: bool) -> None:
-    """A copy to it waits for nothing, and a graph holds it."""
+    """A copy to it waits for nothing, and a graph holds it; one that is turned is copied by pieces, which waits."""
     program = f"""
 import torch
 

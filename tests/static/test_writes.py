@@ -1729,25 +1729,6 @@ def test_what_is_drawn_of_a_seed_is_drawn_again(tmp_path: Path, seed: str, is_to
     assert is_told is bool(report.findings)
 
 
-@pytest.mark.parametrize(("name", "is_told"), [("prune_heads", False), ("_prune_heads", False), ("turn_heads", True)])
-def test_who_prunes_a_model_captures_it_then(tmp_path: Path, name: str, is_told: bool) -> None:
-    program = f"""import torch
-
-class Attention(torch.nn.Module):
-    def __init__(self, heads):
-        super().__init__()
-        self.heads = heads
-
-    def {name}(self, heads):
-        self.heads = self.heads - len(heads)
-
-    def forward(self, x: torch.Tensor):
-        return x[: self.heads]
-"""
-    found = analyse(tmp_path, program, regions=("main:Attention.forward",), confidence=Confidence.MEDIUM)
-    assert [one.code for one in found.report.findings] == ["GL402"] * is_told
-
-
 NOTED = """
 import torch
 from collections import deque

@@ -159,7 +159,8 @@ def _computed(
     dtype = call.dtype or dtype
     fresh = call.in_region and not (call.is_view and first is not None and not first.fresh)
     literal = first is not None and first.literal
-    pinned = call.is_view and first is not None and first.pinned
+    is_turned = call.operation.name.rpartition(".")[2] in call.lexicon.life["turning"]  # and so copied by pieces
+    pinned = call.is_view and not is_turned and first is not None and first.pinned
     return union(
         Tensor(place, ndim, dtype, sure, pinned, fresh, literal and place is Place.HOST, ones)
         for place, sure in places(facts.all_values())

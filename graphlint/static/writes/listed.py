@@ -18,8 +18,13 @@ def is_open(module: Module, names: Set[str]) -> bool:
     """Whether a file lists sizes, or is given them, and nothing in it asks whether a request is larger than those."""
     orders = Orders(module)
     trees = [*orders.functions, *orders.statements]
-    values = [value for tree in trees for value in _values(tree, names)]
-    return bool(values) and all(map(_is_listed, values)) and not any(map(_looks_before, trees))
+    listed = [_is_listed(value, _parameters(tree)) for tree in trees for value in _values(tree, names)]
+    return bool(listed) and all(listed) and not any(map(_looks_before, trees))
+
+
+def _parameters(tree: ast.AST) -> Set[str]:
+    """What a function, or one in it, is given."""
+    return {node.arg for node in nodes_in(tree) if isinstance(node, ast.arg)}
 
 
 def _values(tree: ast.AST, names: Set[str]) -> Iterator[ast.expr]:
@@ -32,14 +37,14 @@ def _values(tree: ast.AST, names: Set[str]) -> Iterator[ast.expr]:
                 yield value
 
 
-def _is_listed(value: ast.expr) -> bool:
+def _is_listed(value: ast.expr, given: Set[str]) -> bool:
     """Whether sizes are written down, or are those of an argument, as they are."""
     match value:
         case ast.Call(func=ast.Name(id=name), args=[one]) if name in _UNCHANGED:
-            return _is_listed(one)
+            return _is_listed(one, given)
         case ast.List(elts=parts) | ast.Tuple(elts=parts):
             return all(isinstance(one, ast.Constant) for one in parts)
-    return isinstance(value, ast.Name)
+    return isinstance(value, ast.Name) and value.id in given
 
 
 def _looks_before(tree: ast.AST) -> bool:
