@@ -8,44 +8,49 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, CopySpread, Hit, PartialFill
+from graphlint.rule import Confidence, CopySpread, Hit, PartialFill, RowsCounted, SizeMissing
 
-_LARGEST = "the largest graph to a `{}` that fits in none"
 _TOO_LARGE = "refuse it, split it, or run it without a graph"
+_MISSING = {
+    "largest": ("gives the largest graph to a `{}` that fits in none: the rest is not computed", _TOO_LARGE),
+    "nearest": ("gives the nearest graph to a `{}`, be it a smaller one: the rest is not computed", _TOO_LARGE),
+    "unanswered": (
+        "finds nothing, and raises, for a `{}` that is larger than all sizes",
+        f"give it a default: {_TOO_LARGE}",
+    ),
+    "gap": (
+        "ends before `{}` where the step leaves a rest, and no graph is that large",
+        "add `{}` itself to the sizes",
+    ),
+}
 
 
-def detect(event: PartialFill | CopySpread) -> Iterator[Hit]:
-    if isinstance(event, CopySpread):
-        yield _spread(event)
-        return
-    if event.is_too_small:
-        which = "the nearest graph to a `{}`, be it a smaller one" if event.is_nearest else _LARGEST
-        said = f"`{{operation}}` gives {which.format(event.bound)}: the rest is not computed"
-        yield Hit(Confidence.MEDIUM, said, _TOO_LARGE)
-        return
-    if event.is_unanswered:
-        said = f"`{{operation}}` finds nothing, and raises, for a `{event.bound}` that is larger than all sizes"
-        yield Hit(Confidence.MEDIUM, said, f"give it a default: {_TOO_LARGE}")
-        return
-    if event.is_counted:
-        said = f"`{{operation}}` takes in all rows of the capture, those behind `{event.bound}` too, which are no data"
-        yield Hit(Confidence.MEDIUM, said, "weigh rows by a mask that is an input of the graph, or keep a graph for it")
-        return
-    if event.is_gap:
-        said = f"`{{operation}}` ends before `{event.bound}` where the step leaves a rest, and no graph is that large"
-        yield Hit(Confidence.MEDIUM, said, f"add `{event.bound}` itself to the sizes")
-        return
+def detect(event: PartialFill | CopySpread | SizeMissing | RowsCounted) -> Iterator[Hit]:
+    match event:
+        case CopySpread():
+            yield _spread(event)
+        case PartialFill():
+            yield _filled(event)
+        case SizeMissing(asked=asked):
+            said, instead = (text.format(asked) for text in _MISSING[event.how])
+            yield Hit(Confidence.MEDIUM, f"`{{operation}}` {said}", instead)
+        case RowsCounted(bound=bound):
+            said = f"`{{operation}}` takes in all rows of the capture, those behind `{bound}` too, which are no data"
+            instead = "weigh rows by a mask that is an input of the graph, or keep a graph for it"
+            yield Hit(Confidence.MEDIUM, said, instead)
+
+
+def _filled(event: PartialFill) -> Hit:
     if event.is_unfilled:
         how = f"filled up to `{event.bound}` only" if event.bound else "not filled before the capture"
         said = f"`{{operation}}` is {how}, and the graph reads all of it"
         is_input = event.bound or event.is_given  # an output may be made in this way as well
         is_cut_off = event.is_by_row and event.is_output_cut
         sure = Confidence.MEDIUM if is_input and not is_cut_off else Confidence.LOW
-        yield Hit(sure, said, "fill it once with zeros: what is masked out may be NaN, and 0 * NaN is NaN")
-        return
+        return Hit(sure, said, "fill it once with zeros: what is masked out may be NaN, and 0 * NaN is NaN")
     said = f"`{{operation}}` fills what the graph reads up to `{event.bound}`, and the rest is of an earlier request"
     is_harmless = event.is_told or event.is_by_row or (event.is_output_cut and not event.others_reset)
-    yield Hit(Confidence.LOW if is_harmless and not event.is_rest_left else Confidence.MEDIUM, said)
+    return Hit(Confidence.LOW if is_harmless and not event.is_rest_left else Confidence.MEDIUM, said)
 
 
 def _spread(event: CopySpread) -> Hit:

@@ -38,9 +38,7 @@ class PartialFill(Event):
     `is_unfilled`, whether the rest was never filled at all; `is_given`, whether later calls write their data there, so
     that it is surely an input; `is_rest_left`, whether the data has more, which ends at the bound of a request;
     `is_by_row`, whether only rows are left as they were, and what the region calls, which nobody knows, may compute
-    each of them on its own. If it `is_too_small`, a graph is picked that ends before `bound`, be it the largest or the
-    one that `is_nearest`; with `is_gap`, sizes of graphs end before it that are stepped through; one that
-    `is_unanswered` finds no size at all where none is large enough. If it `is_counted`, the rest is empty, and counts.
+    each of them on its own.
     """
 
     bound: str
@@ -51,11 +49,25 @@ class PartialFill(Event):
     is_given: bool = False
     is_rest_left: bool = False
     is_by_row: bool = False
-    is_too_small: bool = False
-    is_gap: bool = False
-    is_nearest: bool = False
-    is_unanswered: bool = False
-    is_counted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SizeMissing(Event):
+    """No graph is as large as what is `asked`, and nothing refuses that.
+
+    The `largest` is picked then, or the `nearest`; a search is `unanswered`, which raises; or sizes are stepped through
+    that leave a `gap` in front of it.
+    """
+
+    asked: str
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class RowsCounted(Event):
+    """A region computes something of all rows, of which those behind a `bound` are empty."""
+
+    bound: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,3 +180,23 @@ def test_steps_may_end_before_the_largest_request(
     """No graph is large enough for what is between the last step and the end."""
     expected, shown = picking(tmp_path, picked, sizes + (TOLD if is_told else ""), added)
     assert expected == shown
+
+
+@pytest.mark.parametrize(
+    ("picked", "sizes", "said"),
+    [
+        ("return next((s for s in self.sizes if s >= n), self.sizes[-1])", FIXED, "gives the largest graph to a `n`"),
+        ("return min(self.sizes, key=lambda s: abs(s - n))", FIXED, "gives the nearest graph to a `n`"),
+        ("return next(s for s in self.sizes if s >= n)", FIXED, "finds nothing, and raises, for a `n`"),
+        (
+            "return next(s for s in self.sizes if s >= n)",
+            "[1, 2] + list(range(4, most + 1, 4))",
+            "ends before `most` where the step leaves a rest",
+        ),
+    ],
+    ids=["the largest", "the nearest", "no answer", "a gap"],
+)
+def test_the_message_says_how_a_size_is_missing(tmp_path: Path, picked: str, sizes: str, said: str) -> None:
+    report = analyse(tmp_path, RUNNER.format(picked=picked, sizes=sizes, added="pass"), select=("GL511",)).report
+    (finding,) = report.findings
+    assert said in finding.message

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from graphlint.rule import PartialFill
+from graphlint.rule import RowsCounted
 from graphlint.static.life.inputs import Inputs, goes_to_the_end
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.modes import Modes
@@ -49,7 +49,7 @@ class Padded(Listener):
         filled = [writes for writes in since.values() if writes]
         bound = _padded(filled[0]) if len(filled) == 1 else None
         if bound is not None:
-            self.tell(PartialFill(bound, False, False, is_counted=True), where, capture)
+            self.tell(RowsCounted(bound), where, capture)
 
 
 def _padded(writes: list[Write]) -> str | None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from graphlint.rule import Event, PartialFill
+from graphlint.rule import Event, SizeMissing
 from graphlint.static.domain.program import Function, function_of
 from graphlint.static.domain.sources import Place
 from graphlint.static.index.module import Module
@@ -41,12 +41,12 @@ def too_small(traces: Traces) -> Iterator[tuple[Place, Event]]:
         )
         for definition, source in functions:
             found = [
-                (pick.pos, PartialFill(pick.asked, False, False, **{pick.kind: True}))
+                (pick.pos, SizeMissing(pick.asked, pick.how))
                 for pick in picks_in(source)
-                if not pick.names.isdisjoint(sizes) and (pick.kind != "is_unanswered" or is_open(module, pick.names))
+                if not pick.names.isdisjoint(sizes) and (pick.how != "unanswered" or is_open(module, pick.names))
             ]
             steps = steps_in(source) if picked and "range" in source else ()
-            found += [(pos, PartialFill(end, False, False, is_gap=True)) for name, pos, end in steps if name in picked]
+            found += [(pos, SizeMissing(end, "gap")) for name, pos, end in steps if name in picked]
             function = function_of(definition) if found else None
             if function is not None:
                 for pos, event in found:
@@ -92,12 +92,12 @@ def _names(node: ir.Expr) -> set[str]:
 
 
 class Pick(NamedTuple):
-    """Where a function picks a size, for what, out of what is named so; `kind` is what is wrong about it."""
+    """Where a function picks a size, for what, out of what is named so, and how that goes wrong."""
 
     pos: ir.Pos
     asked: str
     names: frozenset[str]
-    kind: str = "is_too_small"
+    how: str
 
 
 @remembered
@@ -106,16 +106,16 @@ def picks_in(source: str) -> tuple[Pick, ...]:
     tree = tree_of(source) if any(word in source for word in _PICKING) else None
     if not isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)):
         return ()
-    found: list[tuple[ast.AST, str]] = []
-    for block in (getattr(node, name, ()) for node in nodes_in(tree) for name in ("body", "orelse")):
-        found += _of_loops(block) if isinstance(block, list) else ()
-    found += [one for node in nodes_in(tree) for one in _of_call(node)]
-    found += _of_place(tree) if "bisect" in source else ()
-    named = [(node, asked, "is_too_small") for node, asked in found]
-    named += [(*one, "is_nearest") for node in nodes_in(tree) for one in _nearest(node)]
-    picks = [Pick(pos_of(node), asked, _named_in(node), kind) for node, asked, kind in named]
-    for node in nodes_in(tree):
-        picks += [Pick(pos_of(node), asked, _named_in(sizes), "is_unanswered") for sizes, asked in _unanswered(node)]
+    nodes = nodes_in(tree)
+    largest: list[tuple[ast.AST, str]] = []
+    for block in (getattr(node, name, ()) for node in nodes for name in ("body", "orelse")):
+        largest += _of_loops(block) if isinstance(block, list) else ()
+    largest += [one for node in nodes for one in _of_call(node)]
+    largest += _of_place(tree) if "bisect" in source else ()
+    picks = [Pick(pos_of(node), asked, _named_in(node), "largest") for node, asked in largest]
+    for node in nodes:
+        picks += [Pick(pos_of(node), asked, _named_in(node), "nearest") for asked in _nearest(node)]
+        picks += [Pick(pos_of(node), asked, _named_in(sizes), "unanswered") for sizes, asked in _unanswered(node)]
     return tuple(one for one in picks if not _is_refused(tree, one.asked))
 
 
@@ -192,9 +192,9 @@ def _unanswered(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
     yield from ((sizes, name) for sizes, name in asked if name is not None and not name.isdigit())
 
 
-def _nearest(call: ast.AST) -> Iterator[tuple[ast.AST, str]]:
-    """`min(sizes, key=lambda s: abs(s - n))`."""
-    match call:
+def _nearest(node: ast.AST) -> Iterator[str]:
+    """What `min(sizes, key=lambda s: abs(s - n))` asks for."""
+    match node:
         case ast.Call(
             func=ast.Name(id="min"),
             keywords=[
@@ -207,8 +207,9 @@ def _nearest(call: ast.AST) -> Iterator[tuple[ast.AST, str]]:
                 )
             ],
         ):
-            asked = {ast.unparse(one), ast.unparse(other)} - {size}
-            yield from ((call, one) for one in asked if len(asked) == 1)
+            sides = ast.unparse(one), ast.unparse(other)
+            if size in sides and sides[0] != sides[1]:
+                yield sides[sides[0] == size]
 
 
 def _of_call(call: ast.AST) -> Iterator[tuple[ast.AST, str]]:
