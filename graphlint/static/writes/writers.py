@@ -45,7 +45,7 @@ class Writers:
         known = self._families.get(cls)
         if known is None:
             order = [base for base in self.evaluator.class_order(cls) if isinstance(base, ClassDefinition)]
-            modules = {base.module for base in order}
+            modules = dict.fromkeys(base.module for base in order)
             derived = [one for module in modules for one in module.deriving(cls.name)]
             known = self._families[cls] = tuple(dict.fromkeys([*order, *derived]))
         return known
