@@ -84,7 +84,7 @@ from graphlint.static.regions.unjudged import tell_unjudged
 from graphlint.static.syntax.remembered import forget, forget_run
 from graphlint.targets import Target
 
-_FILES, _REGIONS = 10, 4  # so few take less than the copy of a process does
+_FEW_FILES, _FEW_REGIONS = 10, 4  # less than these take less than the copy of a process does
 _RECURSION_LIMIT = 20_000  # calls that are followed nest as deep as those of the program
 
 
@@ -167,7 +167,7 @@ def _reach(
     known = interpreter.entries.targets
     works = [partial(_declared, interpreter, config, files, config.regions[:half], known)] if half else []
     works.append(partial(_opened, interpreter, config, files, config.regions[half:], progress))
-    is_small = len(files) < _FILES and len(config.regions) < _REGIONS and not config.follow_installed
+    is_small = len(files) < _FEW_FILES and len(config.regions) < _FEW_REGIONS and not config.follow_installed
     parts = run_parts(works, memory, at_once=not is_small)
     reached, problems = Reached(), Problems()
     for part in parts:

@@ -95,7 +95,7 @@ class Memory:
 
 
 def run_parts(works: Sequence[Callable[[], Found]], memory: Memory | None, at_once: bool = True) -> list[Found]:
-    """What each work finds, from the memory or at the same time as others; the last one runs in this process."""
+    """What each work finds, from the memory, or anew: the last one in this process, the others there or `at_once`."""
     found: dict[int, Any] = {part: None if memory is None else memory.recall(part) for part in range(len(works))}
     missing = [part for part, known in found.items() if known is None]
     begun = {part: begin(lambda work=works[part]: _noted(work)) for part in missing[:-1] if at_once}  # type: ignore[misc]

@@ -122,18 +122,17 @@ class Assignment:
         if not (frame.in_region or frame.is_unlikely or frame.constructing):
             self.interpreter.heap.recent.assign(instance, name, value)
 
-    def is_moved(self, target: ir.Attribute, value: ir.Expr, alone: bool = False) -> bool:
-        """Whether an attribute is put where something else lies: `self.table = self.table.to(x.device)`.
-
-        What is computed of it lies there in the next run, too: `self.low = torch.minimum(self.low.to(dev), x)`,
-        but for what is moved `alone`.
+    def is_computed_of_moved(self, target: ir.Attribute, value: ir.Expr) -> bool:
+        """Whether an attribute is what is computed of it where something else lies, which lies there in the next run,
+        too: `self.low = torch.minimum(self.low.to(x.device), x)`.
         """
         given = value.arguments if isinstance(value, ir.Call) else ()
-        made = [one.value for one in given if any(isinstance(part, ir.Call) for part in walk(one.value))]
-        is_computed = len(made) == 1 and not alone and self._moves(made[0], target)
-        return self._moves(value, target) or is_computed
+        if not any(self.is_moved(target, one.value) for one in given):
+            return False
+        return sum(any(isinstance(part, ir.Call) for part in walk(one.value)) for one in given) == 1
 
-    def _moves(self, value: ir.Expr, target: ir.Attribute) -> bool:
+    def is_moved(self, target: ir.Attribute, value: ir.Expr) -> bool:
+        """Whether an attribute is put where something else lies: `self.table = self.table.to(x.device)`."""
         match value:
             case ir.Call(func=ir.Attribute(value=moved, attr=name)):
                 return self.interpreter.lexicon.methods.get(name) == "moves" and growth.is_same(moved, target)

@@ -56,21 +56,23 @@ class Statements:
     def _assign(self, node: ir.Assign, frame: Frame) -> bool:
         if node.value is None:
             return True
-        is_moved = self.interpreter.assignment.is_moved
-        moved = [target for target in node.targets if isinstance(target, ir.Attribute) and is_moved(target, node.value)]
+        assignment = self.interpreter.assignment
+        attributes = [target for target in node.targets if isinstance(target, ir.Attribute)]
+        moved = [target for target in attributes if assignment.is_moved(target, node.value)]
+        computed = [target for target in attributes if assignment.is_computed_of_moved(target, node.value)]
         assumed = frame.assumed
-        if moved and frame.in_region:
-            frame.assumed = (*assumed, Assumption(frame.function, moved[0], form=FIRST_MOVE))
+        if (moved or computed) and frame.in_region:
+            frame.assumed = (*assumed, Assumption(frame.function, [*moved, *computed][0], form=FIRST_MOVE))
         value = self.interpreter.eval(node.value, frame)
         if isinstance(value, Unknown) and node.annotation is not None:
             value = self.interpreter.annotations.promised(node.annotation, frame.module)
-        if not any(is_moved(target, node.value, alone=True) for target in moved):
+        if not moved:
             frame.assumed = assumed  # what is computed of it is another tensor each time
         for target in node.targets:
-            self.interpreter.assignment.store(target, value, frame)
+            assignment.store(target, value, frame)
             grounds.keep(target, node.value, frame)
-        for target in moved:
-            self.interpreter.assignment.settle_moved(target, value, frame)
+        for target in (*moved, *computed):
+            assignment.settle_moved(target, value, frame)
         frame.assumed = assumed
         if frame.in_region:
             self.interpreter.traces.assigned(node, value, frame)

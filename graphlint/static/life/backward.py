@@ -9,6 +9,7 @@ from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Arguments, Capture, Container, Instance, Made, Object, Place, Tensor, Thing
 from graphlint.static.life.record import Call
 from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
+from graphlint.static.life.tensors import is_parallel
 
 
 @dataclass
@@ -25,7 +26,7 @@ class Backward(Listener):
 
     def answered(self, call: Call) -> None:
         made = call.result
-        if isinstance(made, Made) and made.cls.endswith(".DistributedDataParallel") and made not in self.aside:
+        if is_parallel(made) and made not in self.aside:
             if self.streams.now is DEFAULT:
                 self.wrapped.setdefault(made, call.place)
             elif made not in self.wrapped:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import StateBorn
 from graphlint.static.interpreter.names import MODULE_CODE
+from graphlint.static.life.forms import kept_by, taken_by
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Arguments, Capture, Frame, Made, Object, Place, Symbol, Thing, things_in
+from graphlint.static.life.objects import Arguments, Capture, Made, Object, Place, Symbol, Thing, things_in
 from graphlint.static.life.record import Call
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
@@ -90,7 +90,7 @@ class Births(Listener):
         capture, frame = self.ledger.capture, self.ledger.frames[-1]
         if capture is None or not is_known or not self.ledger.is_whole or self.ledger.decided:
             return
-        taken = taken_by(frame, place, outcome)
+        taken = taken_by(frame.statement, place.node, outcome)
         body = walk(frame.function.code.body) if taken else ()
         rest = [one for one in body if all(one is not part for part in walk(taken))]
         for target, value in kept_by(taken):
@@ -98,23 +98,6 @@ class Births(Listener):
             is_made = isinstance(value, ir.Call) and _is_asked(place.node, spelt, place)
             if is_made and any(_changes(one, spelt, place) for one in rest):
                 self.tell(StateBorn(is_own=True), place._replace(node=target), capture)
-
-
-def taken_by(frame: Frame, place: Place, outcome: bool) -> ir.Block:
-    """The side of an `if` that runs, once its condition has come out."""
-    statement = frame.statement.node if frame.statement is not None else None
-    if not isinstance(statement, ir.If) or statement.test is not place.node:
-        return ()
-    return statement.body if outcome else statement.orelse
-
-
-def kept_by(block: ir.Block) -> Iterator[tuple[ir.Expr, ir.Expr]]:
-    """The attributes and items that a block gives new values to, and those values."""
-    for one in block:
-        if isinstance(one, ir.Assign) and one.value is not None:
-            for target in one.targets:
-                if isinstance(target, (ir.Attribute, ir.Subscript)):
-                    yield target, one.value
 
 
 def _is_asked(test: ir.Node, spelt: str, place: Place) -> bool:

@@ -27,7 +27,7 @@ from graphlint.static.life.objects import (
 from graphlint.static.life.record import Call
 from graphlint.static.life.samples import told_of_samples
 from graphlint.static.life.silence import Silence
-from graphlint.static.life.tensors import has_gradient, history, modules_in, tensors_of
+from graphlint.static.life.tensors import has_gradient, history, is_parallel, modules_in, tensors_of
 from graphlint.static.syntax import ir
 
 HOOKS = frozenset({"register_forward_hook", "register_forward_pre_hook", "register_full_backward_hook"})
@@ -134,7 +134,7 @@ class Callables(Lent):
             self.tell(GraphedMisuse("hooks"), call.place, capture)
         for place in [self.trainable[module] for module in held if module in self.trainable]:
             self.tell(GraphedMisuse("buffer"), place, capture)
-        if isinstance(target, Made) and target.cls.endswith("DistributedDataParallel"):
+        if is_parallel(target):
             self.tell(GraphedMisuse("parallel"), call.place, capture)
         if call.given.keywords.get("num_warmup_iters") == 0 and target not in self.warm:
             self.tell(GraphedMisuse("cold"), call.place, capture)

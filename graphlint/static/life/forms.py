@@ -1,9 +1,10 @@
-"""What source looks like: what an index takes, which methods a function calls."""
+"""What source looks like: what an index takes, which methods a function calls, what a branch keeps."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 
+from graphlint.static.life.objects import Place
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import calls_in, walk, words_in
@@ -53,6 +54,23 @@ def keeps_number(node: ir.Node, code: ir.Code) -> str | None:
         one.name for one in code.parameters if isinstance(value, ir.Name) and one.name == value.id and is_number(one)
     )
     return next(given, None)
+
+
+def taken_by(statement: Place | None, test: ir.Node, outcome: bool) -> ir.Block:
+    """The side of an `if` that runs once its test has come out; nothing where a statement is none with this test."""
+    node = statement.node if statement is not None else None
+    if not isinstance(node, ir.If) or node.test is not test:
+        return ()
+    return node.body if outcome else node.orelse
+
+
+def kept_by(block: ir.Block) -> Iterator[tuple[ir.Expr, ir.Expr]]:
+    """The attributes and items that a block gives new values to, and those values."""
+    for one in block:
+        if isinstance(one, ir.Assign) and one.value is not None:
+            for target in one.targets:
+                if isinstance(target, (ir.Attribute, ir.Subscript)):
+                    yield target, one.value
 
 
 def asks_for(code: ir.Code, words: Iterable[str]) -> bool:

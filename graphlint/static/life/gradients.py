@@ -10,7 +10,7 @@ from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Arguments, Capture, Instance, Made, Object, Place, Tensor, Thing, things_in
 from graphlint.static.life.record import Call
 from graphlint.static.life.silence import Silence
-from graphlint.static.life.tensors import is_detached, tensors_of
+from graphlint.static.life.tensors import is_detached, is_parallel, tensors_of
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, walk
 
@@ -140,9 +140,7 @@ class Gradients(Listener):
                 return thing.is_leaf or thing.factory.endswith("Parameter")
             case Instance():
                 return thing.is_module and not thing.state.get("frozen")
-            case Made(cls=cls) if cls.endswith("DistributedDataParallel") and isinstance(
-                thing.given.get(0), (Instance, Made)
-            ):
+            case Made() if is_parallel(thing) and isinstance(thing.given.get(0), (Instance, Made)):
                 return False  # it has those of what it wraps, and whoever drops these drops them all
             case Made():
                 return not thing.state.get("frozen") and self.is_trained(thing.cls)

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import GraphDropped, OutputKept, OutputRead, RepeatedState
-from graphlint.static.life.births import kept_by, taken_by
-from graphlint.static.life.forms import calls_method
+from graphlint.static.life.forms import calls_method, kept_by, taken_by
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import (
     Capture,
@@ -54,27 +53,29 @@ class Outputs(Listener):
     """The functions that threw away what such a read was for."""
     early: dict[Capture, Place] = field(default_factory=dict)  # replays in a loop of the function that captures
     guessed: list[ir.Node] = field(default_factory=list)
-    """What gives a cache its value in a region, if that was too small or not there, which nobody knows."""
+    """What gives a cache its value, if that was too small or not there, which nobody knows."""
     unfed: dict[Capture, list[tuple[Capture, Place, Frame | None]]] = field(default_factory=dict)
     """Graphs that were replayed before this one, whose output they read: where, and in which call."""
 
     def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
         self.reads[thing.root] = self.ledger.now
         captures = self._only_written_by(thing)
-        made = thing.root.made.node if thing.root.made is not None else None
-        if any(one is made for one in self.guessed):
-            return  # another run finds it made
-        if is_sure and captures and all(map(self._is_empty, captures)):
+        if is_sure and captures and all(map(self._is_empty, captures)) and not self._is_guessed(thing.root):
             key = thing.root, place.path, place.line
             self.empty.setdefault(key, (thing, place, captures[0]))
             self.unused.setdefault(key, [one for one in self.ledger.frames if _throws_away(one)])
 
     def tested(self, place: Place, outcome: bool, is_known: bool) -> None:
-        taken = taken_by(self.ledger.frames[-1], place, outcome) if not is_known else ()
-        source = place.function.source
-        asked = {source(one) for one in walk(place.node) if isinstance(one, ir.Expr)} if taken else ()
-        made = tuple(value for target, value in kept_by(taken) if source(target) in asked)
+        """A condition that nobody knows: if it asks for what it then gives a value."""
+        taken = taken_by(self.ledger.frames[-1].statement, place.node, outcome) if not is_known else ()
+        kept, source = [*kept_by(taken)], place.function.source
+        asked = {source(one) for one in walk(place.node) if isinstance(one, ir.Expr)} if kept else ()
+        made = tuple(value for target, value in kept if source(target) in asked)
         self.guessed += [part for part in walk(made) if isinstance(part, ir.Node)]
+
+    def _is_guessed(self, root: Thing) -> bool:
+        """Whether a tensor may have been made before: another run finds it made."""
+        return root.made is not None and any(one is root.made.node for one in self.guessed)
 
     def ended(self, capture: Capture) -> None:
         """What a capture reads at the same place, or for nothing, as the run before it, that has warmed it up."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from graphlint.rulebook.signatures import Operation
 from graphlint.static.life.objects import (
@@ -44,6 +44,11 @@ def several(view: Tensor) -> Container:
 def modules_in(value: Object) -> list[Thing]:
     """A module and those that it holds."""
     return [one for one in things_in(value) if isinstance(one, Made) or (isinstance(one, Instance) and one.is_module)]
+
+
+def is_parallel(value: object) -> TypeGuard[Made]:
+    """Whether a value is a module that is wrapped to run on several devices, whose gradients are summed up."""
+    return isinstance(value, Made) and value.cls.endswith("DistributedDataParallel")
 
 
 def parts_of(module: Thing, place: Place, is_named: bool) -> Container:

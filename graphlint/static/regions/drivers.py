@@ -98,8 +98,10 @@ def _picks_best(interpreter: Interpreter, code: ir.Code, module: Module) -> bool
 
 def _is_number(interpreter: Interpreter, part: object, module: Module) -> bool:
     """Whether a call reads a number, or is one of a function that says that it gives a float."""
-    if not isinstance(part, ir.Call) or _is_read(interpreter, part):
-        return isinstance(part, ir.Call)
+    if not isinstance(part, ir.Call):
+        return False
+    if _is_read(interpreter, part):
+        return True
     called = members(interpreter.static_value(part.func, module))
     return any(isinstance(one, Function) and is_one_of(one.code.returns, {"float"}) for one in called)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from graphlint.finding import Region
-from graphlint.reading.questions import HoldsAny
+from graphlint.reading.questions import Holds
 from graphlint.static.domain.contexts import OpenRegion
 from graphlint.static.findings.collect import gather
 from graphlint.static.index.module import ClassDefinition
@@ -126,7 +126,7 @@ def _models(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[ClassDe
     that calls a method of their own.
     """
     for path in files:
-        if interpreter.project.ask(path, HoldsAny(["def forward", "class "])):
+        if interpreter.project.ask(path, Holds(["class "])):
             for cls in interpreter.project.module_at(path).index.classes.values():
                 if is_captured_whole(interpreter, cls) or _forward_of(interpreter, cls) is not None:
                     yield cls
