@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import tokenize
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -212,4 +213,4 @@ def _prose(statement: tokenize.TokenInfo) -> Mapping[int, str]:
 @lru_cache(_KEPT)
 def line_starts(text: str) -> Sequence[int]:
     """Where each line begins in a text, and where one after the last would."""
-    return list(accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
+    return array("L", accumulate((len(line) + 1 for line in text.split("\n")), initial=0))

@@ -66,7 +66,7 @@ NODE = ir.Literal(ir.NOWHERE, None)
 class Program(NamedTuple):
     """A program, and what it is about: those about one subject begin in the same way, and share most of what they run.
 
-    That is a file, a function, or a class with the one whose methods are tried for what nobody knows.
+    That is a file, a function, or a class.
     """
 
     subject: object
@@ -134,10 +134,10 @@ class Programs:
         for name in called or [""]:
             run = partial(self.of_class, owner=owner, name=name)
             for player in players:
-                yield Program((owner, player), run, player)
+                yield Program(owner, run, player)
         inner = (name for name in owner.methods if self._captures(owner, name))
         for name in dict.fromkeys(entrance_of(owner, one) for one in inner if entrance_of(owner, one) != one):
-            yield Program((owner, None), partial(self.of_entrance, owner=owner, name=name))
+            yield Program(owner, partial(self.of_entrance, owner=owner, name=name))
 
     def _inherited(self, owner: ClassDefinition) -> dict[str, ClassDefinition]:
         """The methods that a class has from others of the project, each with the class that defines it."""
@@ -202,7 +202,7 @@ class Programs:
                 for name in owner.methods:
                     other = name.replace("capture", "replay")
                     if other != name and other in owner.methods:
-                        yield Program((owner, None), partial(self.of_pair, owner=owner, names=(name, other)))
+                        yield Program(owner, partial(self.of_pair, owner=owner, names=(name, other)))
 
     def of_pair(self, machine: Machine, owner: ClassDefinition, names: tuple[str, str]) -> None:
         """Prepare for a capture, take what the object holds then for the inputs of a graph, and prepare for replays."""

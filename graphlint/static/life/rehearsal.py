@@ -182,13 +182,14 @@ class Rehearsal:
         gc.freeze()  # what was made before is not looked through for what a program leaves, which are cycles
         collected = self.steps
         for self.turn, program in programs:
-            if program.subject in self.stuck:
-                continue  # another one, which would run the same
+            begun = program.subject, program.player
+            if begun in self.stuck or self.vain[program.subject] > VAIN:
+                continue  # another one, which would run the same, or as far
             ran = rehearse(self.interpreter, program, listen, self.runs[program.run])
             self.steps += ran.steps
             self.vain[program.subject] += ran.vain
-            if not ran.has_begun or self.vain[program.subject] > VAIN:
-                self.stuck.add(program.subject)
+            if not ran.has_begun:
+                self.stuck.add(begun)
             if self.steps - collected > LONG:
                 collected = self.steps
                 gc.collect()
