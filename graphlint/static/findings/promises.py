@@ -53,7 +53,7 @@ class Promises:
     def _all(self) -> list[tuple[frozenset[str], Promise]]:
         """Every promise that speaks of such a flag, with the names in it."""
         found = []
-        for path in self.project.answering(HoldsAny(["assert", "raise"], _ASKING)):
+        for path in self.project.answering(HoldsAny([_WORD], _ASKING)):
             module = self.project.module_at(path)
             segments = [one.segment for one in module.index.all_functions()]
             for segment in (*segments, *module.index.statements):

@@ -9,7 +9,7 @@ import builtins
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from graphlint.reading.questions import HoldsAny
+from graphlint.reading.questions import Holds, HoldsAny
 from graphlint.rulebook.lexicon import package_of
 from graphlint.static.domain.contexts import Context, Frame, Mode
 from graphlint.static.domain.program import Class, Function, Instance, ModuleValue, PackageValue
@@ -33,7 +33,8 @@ _KNOWN: dict[str, Value] = {
     "sys.version_info": Host("object"),
 }
 # Where a name may get a value.
-_BOUND = r"(?m)(?:^|[,;:(\[*]|\b(?:def|class|import|as|for|global)\b)\s*{name}\b|import \*"
+_BOUND = r"(?m)(?:^|[,;:(\[*]|\b(?:def|class|import|as|for|global)\b)\s*{name}\b"
+_STAR = Holds(["import *"])
 
 
 class Names:
@@ -131,13 +132,14 @@ class Names:
             inner = self.project.module(f"{module.name}.{name}")
             if inner is not None:
                 return ModuleValue(inner)
-        may_bind = HoldsAny([name, "import *"], _BOUND.format(name=name))
+        binds, ask = HoldsAny([name], _BOUND.format(name=name)), self.project.ask
         for source in module.index.stars:
             inner = self.project.module(source)
-            if inner is not None and inner is not module and self.project.ask(inner.path, may_bind):
-                value = self.member(inner, name)
-                if value is not None:
-                    return value
+            if inner is None or inner is module or not (ask(inner.path, binds) or ask(inner.path, _STAR)):
+                continue
+            value = self.member(inner, name)
+            if value is not None:
+                return value
         return None
 
     def assigned(self, module: Module, name: str, segment: Segment, before: Value | None) -> Value:

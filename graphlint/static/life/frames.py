@@ -13,6 +13,7 @@ MAX_STEPS = 20_000  # nodes of one run
 MAX_AWAY = 2_000  # of what another file does, where the steps do not last otherwise
 MAX_STEPS_IN_ALL = 220_000  # of the runs of one program
 MAX_STEPS_IN_VAIN = 80_000  # of those, while none has captured
+MAX_STEPS_COMBINED = 20_000  # of those, before no way is gone that only combines sides of others
 MAX_FORKS = 16  # conditions of one run that are tried both ways
 MAX_RUNS = 20  # of one program
 MAX_ROUNDS = 4  # of a loop whose rounds are known
@@ -121,8 +122,10 @@ class Plans:
     def _is_near(self, code: ir.Code | None) -> bool:
         return code is not None and any(called_name(call) in self.opens for call in calls_in(code))
 
-    def ran(self, decisions: Decisions, has_captured: bool) -> None:
-        """Learn from a run."""
+    def ran(self, decisions: Decisions, has_captured: bool, steps: int) -> None:
+        """Learn from a run, and from how many steps all have taken: a long program gets no combinations of sides."""
         self.opens = frozenset() if has_captured else self.opens
         self.taken |= {(place.node, outcome) for place, outcome, _ in decisions.made}
         self.waiting += decisions.other_plans()
+        if steps > MAX_STEPS_COMBINED:
+            self.waiting = [plan for plan in self.waiting if plan.turn not in self.taken]

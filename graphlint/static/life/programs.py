@@ -202,7 +202,7 @@ class Programs:
                 for name in owner.methods:
                     other = name.replace("capture", "replay")
                     if other != name and other in owner.methods:
-                        yield Program(owner, partial(self.of_pair, owner=owner, names=(name, other)))
+                        yield Program((owner, name), partial(self.of_pair, owner=owner, names=(name, other)))
 
     def of_pair(self, machine: Machine, owner: ClassDefinition, names: tuple[str, str]) -> None:
         """Prepare for a capture, take what the object holds then for the inputs of a graph, and prepare for replays."""

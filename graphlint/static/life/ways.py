@@ -45,8 +45,8 @@ def rehearse(interpreter: Interpreter, program: Program, listen: Callable[[Ledge
             run = _run(machine, program, listen)
             runs.add(plan, mode, run)
             steps += run.steps
-        plans.ran(run.decisions, run.has_captured)
         planned += run.steps
+        plans.ran(run.decisions, run.has_captured, planned)
         has_begun |= run.has_begun
         has_captured |= run.has_captured
         has_replayed |= run.has_replayed

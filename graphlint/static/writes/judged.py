@@ -14,7 +14,7 @@ from graphlint.static.domain.contexts import Context
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class
 from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
-from graphlint.static.index.module import Module
+from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.syntax.ir import Pos
 from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.branches import Branches
@@ -78,7 +78,7 @@ class Judged:
         yield from EagerArguments(self.evaluator, self.traces).events()
         yield from too_small(self.traces)
         yield from passed_over(self.traces)
-        for read, uses in self._reads().values():
+        for read, uses in sorted(self._reads().values(), key=lambda one: _place(one[0])):  # one at a place is told
             late = self._missed(read) if self._counts(read) else ()
             uses = [use for use in uses if not (read.is_tensor and use.kind in _BY_VALUE)]
             if read.is_through:
@@ -245,9 +245,11 @@ class Judged:
         return "number" if "number" in everywhere else "flag" if "flag" in everywhere else "other"
 
 
-def _place(read: Read) -> tuple[Pos, str]:
-    """Where something is read in its function, and what."""
-    return read.place.node.pos, read.state.name
+def _place(read: Read) -> tuple[Pos, str, str, int, str]:
+    """Where something is read in its function, and what: its name and key, and the file and line of what has it."""
+    owner = read.state.owner
+    first = owner.segment.first if isinstance(owner, ClassDefinition) else getattr(owner, "first_line", 0)
+    return read.place.node.pos, read.state.name, module_of(read.state).name, first, repr(read.state.key)
 
 
 def _precedes(written: Written, read: Read) -> bool:
