@@ -183,3 +183,35 @@ def test_a_hook_on_a_part_of_a_graphed_module_never_runs(tmp_path: Path, behind:
     marked = behind + ("  # expect: GL703" if is_told else "")
     analysis = analyse(tmp_path, HOOKED.format(behind=marked))
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL703"]
+
+
+UNUSED = """
+import torch
+
+def work(block, x):
+    return block.up(x) + block.down(x)
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        return {work}
+
+block = Block().cuda()
+sample = torch.zeros(2, 4, device="cuda", requires_grad=True)
+graphed = torch.cuda.make_graphed_callables(block, (sample,)){mark}
+graphed(sample).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(
+    "work, mark", [("self.up(x)", "  # expect: GL703"), ("work(self, x)", ""), ("torch.relu(self(x))", "")]
+)
+def test_a_part_that_nothing_speaks_of_is_told_unless_somebody_gets_the_whole_module(
+    work: str, mark: str, tmp_path: Path
+) -> None:
+    """Who is handed the module may use any part of it."""
+    analysis = analyse(tmp_path, UNUSED.format(work=work, mark=mark))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL703"]

@@ -42,15 +42,26 @@ def _unused_children(module: Instance) -> bool:
     children = {name for name, value in module.attributes.items() if isinstance(value, Made) and value.given}
     if module.cls.bases and any(base.rpartition(".")[2] != "Module" for base in module.cls.bases):
         return False
-    spoken: set[str] = set()
-    for name, definitions in module.cls.methods.items():
-        code = definitions[-1].code if definitions else None
-        for part in walk(code.body) if code is not None and name != "__init__" else ():
-            match part:
-                case ir.Attribute():
-                    spoken.add(part.attr)
-                case ir.Call(func=ir.Name(id="getattr" | "vars")):
-                    return False
-                case ir.Call(func=ir.Attribute(attr="children" | "modules" | "named_children" | "named_modules")):
-                    return False
-    return bool({name for name in children if isinstance(module.attributes[name], Made)} - spoken)
+    methods = (found[-1] for name, found in module.cls.methods.items() if found and name != "__init__")
+    codes = [one.code for one in methods if one.code is not None]
+    parts = [part for code in codes for part in walk(code.body)]
+    if any(_hands_on(code) for code in codes) or any(map(_goes_through_all, parts)):
+        return False
+    return not children <= {part.attr for part in parts if isinstance(part, ir.Attribute)}
+
+
+def _hands_on(code: ir.Code) -> bool:
+    """Whether a method does more with its object than to ask for attributes: who gets it may take any part of it."""
+    receiver = code.parameters[0].name if code.parameters else None
+    parts = list(walk(code.body))
+    holders = {id(part.value) for part in parts if isinstance(part, ir.Attribute)}
+    return any(isinstance(part, ir.Name) and part.id == receiver and id(part) not in holders for part in parts)
+
+
+def _goes_through_all(part: object) -> bool:
+    match part:
+        case ir.Call(func=ir.Name(id="getattr" | "vars")):
+            return True
+        case ir.Call(func=ir.Attribute(attr="children" | "modules" | "named_children" | "named_modules")):
+            return True
+    return False
