@@ -30,7 +30,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     ),
     "phases": (
         "calibrates", "checks", "compares", "draws", "export", "failures", "files", "graphs", "interacts", "measures",
-        "media", "of_host", "openers", "prepares", "prompt", "reports", "setup", "shown", "stopwatch", "timed", "token",
+        "media", "of_host", "openers", "prepares", "prompt", "replays", "reports", "setup", "shown", "stopwatch", "timed",
+        "token",
     ),
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),
