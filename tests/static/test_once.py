@@ -205,6 +205,7 @@ OF_SIZES = {
     ),
     "whether it fits": "if self.made is None or self.made.shape[0] < n:\n    self.made = {made}\nreturn x",
     "a key of no known kind": "if x in _tables:\n    return _tables[x]\n_tables[x] = {made}\nreturn x",
+    "a list of no known kind": "key = (*gather(x), n)\nif key not in _tables:\n    _tables[key] = {made}\nreturn x",
     "a key that counts": (
         "self.calls += 1\nkey = (name, self.calls)\nif key not in self.kept:\n    self.kept[key] = {made}\nreturn x"
     ),
@@ -238,6 +239,10 @@ BY_KEY = {
     "a text": "key = f'{name}_{n // 2}'\nif key not in self.kept:\n    self.kept[key] = x + 1\nreturn x",
     "parts of a shape": (
         "rows, columns = x.shape[:2]\nkey = (rows * n, -columns)\nif key not in _tables:\n    _tables[key] = x + 1"
+    ),
+    "all of a shape, and a mode": (
+        "sizes, mode = list(x.shape), torch.is_grad_enabled()\nkey = (*sizes, mode)\n"
+        "if key not in _tables:\n    _tables[key] = x + 1"
     ),
     "what is there otherwise": (
         "key = tuple(x.shape)\nif key in _tables:\n    y = _tables[key]\nelse:\n    y = x + 1\n    _tables[key] = y"

@@ -21,10 +21,11 @@ from graphlint.static.writes.stores import stores_to
 MADE_OF = ("device", "dtype")
 _ASKED = (*MADE_OF, "ndim", "shape")  # what tensors are asked for that no value of theirs changes
 _ANNOTATED = (*MADE_OF, "bool", "float", "int", "str")
-_BUILTINS = ("bool", "float", "int", "max", "min", "repr", "str", "sum", "tuple", "type")
+_BUILTINS = ("bool", "float", "int", "list", "max", "min", "repr", "str", "sum", "tuple", "type")
 CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
 _MADE = (
-    ir.Attribute, ir.Binary, ir.Compare, ir.Conditional, ir.Display, ir.Formatted, ir.Slice, ir.Subscript, ir.Unary,
+    ir.Attribute, ir.Binary, ir.Compare, ir.Conditional, ir.Display, ir.Formatted, ir.Slice, ir.Starred, ir.Subscript,
+    ir.Unary,
 )  # fmt: skip
 _DEPTH = 3  # of names for names
 
@@ -43,6 +44,8 @@ def is_plain(key: ir.Node, function: Function, sites: tuple[Site, ...], depth: i
             return True
         case ir.Call(func=ir.Name(id="len")) | ir.Call(func=ir.Attribute(attr="dim" | "numel" | "size")):
             return True
+        case ir.Call(func=ir.Attribute(attr=name) | ir.Name(id=name), arguments=()) if name.startswith("is_"):
+            return True  # yes or no
         case ir.Name(id=name):
             return _is_named(key, name, function, sites, depth)
         case ir.Call(func=ir.Name(id=name), arguments=arguments) if name in _BUILTINS:
