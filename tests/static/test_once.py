@@ -25,7 +25,19 @@ def warm_pool(x):
     global _pool
     _pool = x.tolist()
 
+def rounded(n, device):
+    return (n + 7) // 8, str(device)
+
+def counted(n):
+    global _pool
+    _pool = n if _pool is None else _pool + n
+    return _pool
+
 class Base:
+    def fill(self, x, sizes: tuple[int, ...], rows: int | None):
+        if (sizes, rows) not in _tables:
+            _tables[sizes, rows] = x + 1
+
     def settle(self, x):
         self.value = x.max().item()
         self.is_raw = False
@@ -205,6 +217,9 @@ OF_SIZES = {
     ),
     "whether it fits": "if self.made is None or self.made.shape[0] < n:\n    self.made = {made}\nreturn x",
     "a key of no known kind": "if x in _tables:\n    return _tables[x]\n_tables[x] = {made}\nreturn x",
+    "what is made of a state": (
+        "key = counted(n)\nif key in _tables:\n    return _tables[key]\n_tables[key] = {made}\nreturn x"
+    ),
     "a list of no known kind": "key = (*gather(x), n)\nif key not in _tables:\n    _tables[key] = {made}\nreturn x",
     "a key that counts": (
         "self.calls += 1\nkey = (name, self.calls)\nif key not in self.kept:\n    self.kept[key] = {made}\nreturn x"
@@ -243,6 +258,15 @@ BY_KEY = {
     "all of a shape, and a mode": (
         "sizes, mode = list(x.shape), torch.is_grad_enabled()\nkey = (*sizes, mode)\n"
         "if key not in _tables:\n    _tables[key] = x + 1"
+    ),
+    "the number of a device": (
+        "at = x.device\ndevice = at\nkey = device.index if device.index is not None else torch.cuda.current_device()\n"
+        "if key not in _tables:\n    _tables[key] = x + 1"
+    ),
+    "what a function makes of it": "key = rounded(n, x.device)\nif key not in _tables:\n    _tables[key] = x + 1",
+    "a parameter of several kinds": "self.fill(x, (n, 2), None)",
+    "a name for the question": (
+        "key = (len(x), n)\nfound = _tables.get(key)\nis_new = found is None\nif is_new:\n    _tables[key] = x + 1"
     ),
     "what is there otherwise": (
         "key = tuple(x.shape)\nif key in _tables:\n    y = _tables[key]\nelse:\n    y = x + 1\n    _tables[key] = y"

@@ -13,6 +13,7 @@ from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.domain.assumptions import is_put_out
 from graphlint.static.domain.contexts import Site
 from graphlint.static.domain.program import Function
+from graphlint.static.findings.left import made_of
 from graphlint.static.findings.origins import handed_on_way, is_handed_in
 from graphlint.static.findings.plain import MADE_OF, is_plain
 from graphlint.static.index.parts import function_at, rebound_in
@@ -189,6 +190,8 @@ def kept_by(test: ir.Expr, outcome: bool, asking: Asking) -> Kept | None:
             comparisons=[("==" | "!=" | ">" as sign, ir.Literal(value=0))],
         ) if outcome is (sign == "=="):
             return _state(counted_in(counted), "item", asking)
+        case ir.Name(id=name) if isinstance(made := made_of(asking.function.code, name, test), ir.Compare):
+            return kept_by(made, outcome, asking)
         case ir.Attribute() | ir.Name():
             return _state(test, "false" if outcome else "true", asking)
     return None

@@ -15,12 +15,14 @@ from graphlint.static.index.module import Module
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered_in_run
-from graphlint.static.syntax.traversal import assignments_in, children, last_name, targets_of
+from graphlint.static.syntax.traversal import assignments_in, children, last_name, targets_of, walk, words_in
 from graphlint.static.writes.stores import stores_to
 
 MADE_OF = ("device", "dtype")
 _ASKED = (*MADE_OF, "ndim", "shape")  # what tensors are asked for that no value of theirs changes
-_ANNOTATED = (*MADE_OF, "bool", "float", "int", "str")
+_OF_DEVICE = ("index", "type")
+_ANNOTATED = (*MADE_OF, "Size", "bool", "float", "int", "str")
+_AROUND = ("List", "Optional", "Sequence", "Tuple", "Union", "list", "tuple")  # of these in annotations
 _BUILTINS = ("bool", "float", "int", "list", "max", "min", "repr", "str", "sum", "tuple", "type")
 CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
 _MADE = (
@@ -42,14 +44,18 @@ def is_plain(key: ir.Node, function: Function, sites: tuple[Site, ...], depth: i
             return not _counts(function.module, name)
         case ir.Attribute(attr=name) if name in _ASKED:
             return True
+        case ir.Attribute(value=held, attr=name) if name in _OF_DEVICE and last_name(held) == "device":
+            return True
         case ir.Call(func=ir.Name(id="len")) | ir.Call(func=ir.Attribute(attr="dim" | "numel" | "size")):
             return True
         case ir.Call(func=ir.Attribute(attr=name) | ir.Name(id=name), arguments=()) if name.startswith("is_"):
             return True  # yes or no
         case ir.Name(id=name):
             return _is_named(key, name, function, sites, depth)
-        case ir.Call(func=ir.Name(id=name), arguments=arguments) if name in _BUILTINS:
-            return all(is_plain(part, function, sites, depth) for part in _parts(arguments))
+        case ir.Call(func=ir.Attribute(attr="current_device"), arguments=()):
+            return True
+        case ir.Call(func=ir.Name(id=name), arguments=arguments) if name in _BUILTINS or _is_own(name, function):
+            return bool(arguments) and all(is_plain(part, function, sites, depth) for part in _parts(arguments))
     return isinstance(key, _MADE) and all(is_plain(part, function, sites, depth) for part in _parts(key))
 
 
@@ -57,7 +63,7 @@ def _is_named(key: ir.Name, name: str, function: Function, sites: tuple[Site, ..
     given = next((one for one in function.code.parameters if one.name == name), None)
     made = [one.value for one in assignments_in(function.code) if name in map(last_name, targets_of(one))]
     if given is not None and not made:
-        if given.annotation is not None and last_name(given.annotation) in _ANNOTATED:
+        if given.annotation is not None and _is_plain_kind(given.annotation):
             return True
         handed = list(handed_on_way(key, function, sites))
         return len(handed) > 1 and depth > 0 and is_plain(*handed[-1], sites, depth - 1)
@@ -65,6 +71,21 @@ def _is_named(key: ir.Name, name: str, function: Function, sites: tuple[Site, ..
         module = function.module
         return name in module.index.assignments and name not in rebound_in(module)
     return depth > 0 and all(one is not None and is_plain(one, function, sites, depth - 1) for one in made)
+
+
+def _is_own(name: str, function: Function) -> bool:
+    """Whether a function of the same module makes something of what it is given, and of no variable of the module."""
+    module = function.module
+    codes = [one.code for one in module.index.functions.get(name, ()) if one.code is not None]
+    return bool(codes) and all(rebound_in(module).isdisjoint(words_in(one.body)) for one in codes)
+
+
+def _is_plain_kind(annotation: ir.Expr) -> bool:
+    """Whether an annotation is one of words, numbers, devices and types, or of several of them: `int | None`."""
+    named = [part for part in walk(annotation) if isinstance(part, (ir.Name, ir.Attribute))]
+    inner = {id(part.value) for part in named if isinstance(part, ir.Attribute)}
+    names = {last_name(part) for part in named if id(part) not in inner}
+    return not names.isdisjoint(_ANNOTATED) and names.issubset((*_ANNOTATED, *_AROUND))
 
 
 def _parts(node: object) -> Iterator[ir.Node]:
