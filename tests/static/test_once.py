@@ -265,6 +265,7 @@ BY_KEY = {
     ),
     "what a function makes of it": "key = rounded(n, x.device)\nif key not in _tables:\n    _tables[key] = x + 1",
     "a parameter of several kinds": "self.fill(x, (n, 2), None)",
+    "an address": "key = (n, x.data_ptr())\nif key not in _tables:\n    _tables[key] = x + 1",
     "a name for the question": (
         "key = (len(x), n)\nfound = _tables.get(key)\nis_new = found is None\nif is_new:\n    _tables[key] = x + 1"
     ),
@@ -280,6 +281,13 @@ def test_what_is_kept_by_sizes_and_kinds_is_there_from_the_run_before(tmp_path: 
     assert not kept(tmp_path / "stays", BY_KEY[form])
     emptied = "_tables.clear()\n        self.kept.clear()"
     assert kept(tmp_path / "emptied", BY_KEY[form], emptied)
+
+
+@pytest.mark.parametrize(("key", "is_told"), [("(len(x), n)", False), ("self.ask(x)", True), ("id(x)", True)])
+def test_what_is_kept_with_its_key_is_there_from_the_run_before(tmp_path: Path, key: str, is_told: bool) -> None:
+    body = f"key = {key}\nif self.made is None or self.calls != key:\n    self.made = x + 1\n    self.calls = key\nreturn x"
+    assert kept(tmp_path / "stays", body) is is_told
+    assert kept(tmp_path / "anew", body, "self.made = None")
 
 
 def test_a_table_that_nobody_empties_holds_what_a_refused_capture_has_been_run_before_for(tmp_path: Path) -> None:

@@ -111,9 +111,9 @@ class Asking:
     of_sizes: bool
 
     def behind(self, test: ir.Expr) -> ir.Block:
-        """The branch where a test holds."""
-        found = branches_in(self.function.code).get(test)
-        return found.body if found is not None else ()
+        """The branch where a test holds, or one that is asked beside others."""
+        branches = branches_in(self.function.code).items()
+        return next((one.body for asked, one in branches if any(part is test for part in walk(asked))), ())
 
     def is_same(self, key: ir.Expr) -> bool:
         """Whether a key is that of the run before, in a table that this has filled."""
@@ -177,7 +177,7 @@ def kept_by(test: ir.Expr, outcome: bool, asking: Asking) -> Kept | None:
         case ir.Compare(left=key, comparisons=[("in" | "not in" as sign, table)]) if outcome is (sign == "not in"):
             return _state(table, "item", asking) if asking.is_same(key) else None
         case ir.Compare(left=ir.Attribute() as kept_value, comparisons=[("!=", other)]) if (
-            outcome and asking.of_sizes and is_put_out(test, asking.behind(test), asking.function)
+            outcome and is_put_out(test, asking.behind(test), asking.function)
         ):
             return _state(kept_value, "same", asking) if is_plain(other, asking.function, asking.sites) else None
         case ir.Compare(left=one, comparisons=[("!=" | "==" as sign, other)]) if outcome is (sign == "!="):

@@ -48,6 +48,8 @@ def is_plain(key: ir.Node, function: Function, sites: tuple[Site, ...], depth: i
             return True
         case ir.Call(func=ir.Name(id="len")) | ir.Call(func=ir.Attribute(attr="dim" | "numel" | "size")):
             return True
+        case ir.Call(func=ir.Attribute(attr="data_ptr"), arguments=()):
+            return True  # a graph reads the tensors that the run before it was given
         case ir.Call(func=ir.Attribute(attr=name) | ir.Name(id=name), arguments=()) if name.startswith("is_"):
             return True  # yes or no
         case ir.Name(id=name):
