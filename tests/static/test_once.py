@@ -269,6 +269,12 @@ BY_KEY = {
     "a name for the question": (
         "key = (len(x), n)\nfound = _tables.get(key)\nis_new = found is None\nif is_new:\n    _tables[key] = x + 1"
     ),
+    "names of another branch": (
+        "if n > 4:\n    key = ('many', len(x))\n    found = _tables.get(key)\n    is_new = found is None\n"
+        "    if is_new:\n        found = x + 1\n        _tables[key] = found\n"
+        "else:\n    key = tuple(int(one) for one in x.shape)\n    found = _tables.get(key)\n    is_new = found is None\n"
+        "    if is_new:\n        found = x + 2\n        _tables[key] = found"
+    ),
     "what is there otherwise": (
         "key = tuple(x.shape)\nif key in _tables:\n    y = _tables[key]\nelse:\n    y = x + 1\n    _tables[key] = y"
     ),

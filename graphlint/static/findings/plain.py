@@ -26,7 +26,7 @@ _AROUND = ("List", "Optional", "Sequence", "Tuple", "Union", "list", "tuple")  #
 _BUILTINS = ("bool", "float", "int", "list", "max", "min", "repr", "str", "sum", "tuple", "type")
 CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
 _MADE = (
-    ir.Attribute, ir.Binary, ir.Compare, ir.Conditional, ir.Display, ir.Formatted, ir.Slice, ir.Starred, ir.Subscript,
+    ir.Attribute, ir.Binary, ir.Boolean, ir.Compare, ir.Comprehension, ir.Conditional, ir.Display, ir.Formatted, ir.Slice, ir.Starred, ir.Subscript,
     ir.Unary,
 )  # fmt: skip
 _DEPTH = 3  # of names for names
@@ -70,9 +70,19 @@ def _is_named(key: ir.Name, name: str, function: Function, sites: tuple[Site, ..
         handed = list(handed_on_way(key, function, sites))
         return len(handed) > 1 and depth > 0 and is_plain(*handed[-1], sites, depth - 1)
     if not made:
-        module = function.module
+        module, gone_through = function.module, list(_gone_through(function.code, name))
+        if gone_through:
+            return depth > 0 and all(is_plain(one, function, sites, depth - 1) for one in gone_through)
         return name in module.index.assignments and name not in rebound_in(module)
     return depth > 0 and all(one is not None and is_plain(one, function, sites, depth - 1) for one in made)
+
+
+def _gone_through(code: ir.Code, name: str) -> Iterator[ir.Expr]:
+    """What comprehensions of a function go through for the sake of a name: `int(x) for x in sizes`."""
+    for part in walk(code.body):
+        for target, iterable, _ in part.clauses if isinstance(part, ir.Comprehension) else ():
+            if isinstance(target, ir.Name) and target.id == name:
+                yield iterable
 
 
 def _is_own(name: str, function: Function) -> bool:
