@@ -272,7 +272,8 @@ BY_KEY = {
     "names of another branch": (
         "if n > 4:\n    key = ('many', len(x))\n    found = _tables.get(key)\n    is_new = found is None\n"
         "    if is_new:\n        found = x + 1\n        _tables[key] = found\n"
-        "else:\n    key = tuple(int(one) for one in x.shape)\n    found = _tables.get(key)\n    is_new = found is None\n"
+        "else:\n    key = tuple(int(one) for one in x.shape)\n"
+        "    found = _tables.get(key)\n    is_new = found is None\n"
         "    if is_new:\n        found = x + 2\n        _tables[key] = found"
     ),
     "what is there otherwise": (
@@ -291,7 +292,7 @@ def test_what_is_kept_by_sizes_and_kinds_is_there_from_the_run_before(tmp_path: 
 
 @pytest.mark.parametrize(("key", "is_told"), [("(len(x), n)", False), ("self.ask(x)", True), ("id(x)", True)])
 def test_what_is_kept_with_its_key_is_there_from_the_run_before(tmp_path: Path, key: str, is_told: bool) -> None:
-    body = f"key = {key}\nif self.made is None or self.calls != key:\n    self.made = x + 1\n    self.calls = key\nreturn x"
+    body = f"key = {key}\nif self.made is None or self.calls != key:\n    self.made = x + 1\n    self.calls = key"
     assert kept(tmp_path / "stays", body) is is_told
     assert kept(tmp_path / "anew", body, "self.made = None")
 

@@ -26,8 +26,8 @@ _AROUND = ("List", "Optional", "Sequence", "Tuple", "Union", "list", "tuple")  #
 _BUILTINS = ("bool", "float", "int", "list", "max", "min", "repr", "str", "sum", "tuple", "type")
 CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
 _MADE = (
-    ir.Attribute, ir.Binary, ir.Boolean, ir.Compare, ir.Comprehension, ir.Conditional, ir.Display, ir.Formatted, ir.Slice, ir.Starred, ir.Subscript,
-    ir.Unary,
+    ir.Attribute, ir.Binary, ir.Boolean, ir.Compare, ir.Comprehension, ir.Conditional, ir.Display, ir.Formatted,
+    ir.Slice, ir.Starred, ir.Subscript, ir.Unary,
 )  # fmt: skip
 _DEPTH = 3  # of names for names
 
