@@ -14,6 +14,7 @@ import torch
 
 _pool = None
 _tables = {{}}
+_numbers = iter(range(100))
 
 def filled(table, key: str, x):
     found = table.get(key)
@@ -27,6 +28,9 @@ def warm_pool(x):
 
 def rounded(n, device):
     return (n + 7) // 8, str(device)
+
+def numbered(n):
+    return n, next(_numbers)
 
 def counted(n):
     global _pool
@@ -220,6 +224,7 @@ OF_SIZES = {
     "what is made of a state": (
         "key = counted(n)\nif key in _tables:\n    return _tables[key]\n_tables[key] = {made}\nreturn x"
     ),
+    "what goes on in a function": "key = numbered(n)\nif key not in _tables:\n    _tables[key] = {made}\nreturn x",
     "a list of no known kind": "key = (*gather(x), n)\nif key not in _tables:\n    _tables[key] = {made}\nreturn x",
     "a key that counts": (
         "self.calls += 1\nkey = (name, self.calls)\nif key not in self.kept:\n    self.kept[key] = {made}\nreturn x"

@@ -86,10 +86,14 @@ def _gone_through(code: ir.Code, name: str) -> Iterator[ir.Expr]:
 
 
 def _is_own(name: str, function: Function) -> bool:
-    """Whether a function of the same module makes something of what it is given, and of no variable of the module."""
+    """Whether a function of the same module makes something of what it is given, and of nothing that goes on."""
     module = function.module
     codes = [one.code for one in module.index.functions.get(name, ()) if one.code is not None]
-    return bool(codes) and all(rebound_in(module).isdisjoint(words_in(one.body)) for one in codes)
+    kept = rebound_in(module) | {"next"}
+    return bool(codes) and all(
+        kept.isdisjoint(words_in(one.body)) and not any(isinstance(part, ir.AugAssign) for part in walk(one.body))
+        for one in codes
+    )
 
 
 def _is_plain_kind(annotation: ir.Expr) -> bool:
