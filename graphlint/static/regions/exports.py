@@ -33,7 +33,7 @@ PASSES = ("forward", "backward")
 _READ = frozenset({"float", "str"})  # kinds of numbers and words that no shape gives
 _USES_TENSORS = HoldsAny([FUNCTIONS])
 _HAS_GROUPS = HoldsAny([GROUPS])
-_CLASS_NAME = re.compile(r"([A-Z][a-z0-9]+){2,}[A-Z]*")
+_CLASS_NAME = re.compile(r"([A-Z]+[a-z0-9]+){2,}[A-Z]*")
 _SCRIPT = HoldsAny(['"__main__"', "'__main__'"])
 
 
