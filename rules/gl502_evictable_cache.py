@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.rule import NONE, CachedCall, Confidence, Const, Hit, Place, tensors_in
 
 _MANY = 8  # models and hosts have fewer numbers and devices of a kind, as a rule
-_PLENTY = 64  # more than there are of what is no size of a request: of 8 that were read none was true
+_PLENTY = 256  # more than there are of what is no size of a request, and than a cache has by default
 
 
 def detect(event: CachedCall) -> Iterator[Hit]:
