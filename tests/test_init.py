@@ -510,6 +510,7 @@ def gathered(x: torch.Tensor):
     ("folder", "is_offered"),
     [
         ("examples", False),
+        ("docs/features", False),
         ("benchmarks/moe", False),
         ("datasets", False),
         ("test/moe", False),
