@@ -18,7 +18,7 @@ MAX_SUBJECTS = 6
 MAX_TESTS = 4  # those of them that the code asks; the others say which of several objects is called
 # The files and the conditions of a way that no program takes as a rule: of 9 findings with more of both none was true.
 MAX_FILES, MAX_ON_THE_WAY = 5, 3
-# The conditions with which some effects were found to be true: of 17 with more that were read none was.
+# The conditions with which some effects were found to be true: of 18 with more that were read none was.
 MAX_CONDITIONS = {"pinned-source": 0, "growing-memory": 2}
 
 

@@ -148,7 +148,8 @@ class Changes:
             places = (one.place for one in self.traces.changes.values() if one.state == state)
             lines |= {(one.function.module, one.line) for one in places}
             changing = {(one.module, one.definition) for one in written}
-            self._shown[state] = not any(one in changing or self._counts(*one) for one in self._read_in(state, lines))
+            readers = list(self._read_in(state, lines))  # where there are none, other files may read it
+            self._shown[state] = bool(readers) and not any(one in changing or self._counts(*one) for one in readers)
         return self._shown[state]
 
     def _read_in(self, state: State, lines: Set[tuple[Module, int]]) -> Iterator[tuple[Module, Definition | None]]:
