@@ -80,7 +80,7 @@ class Region:
     soft: bool = field(default=False, compare=False)
 
 
-_SUBJECT = re.compile(r"(?:not |isinstance\(|\()*((?:self\.)?\w+)")
+_SUBJECT = re.compile(r"(?:not |isinstance\(|\()*((?:(?:ctx|self)\.)?\w+)")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -99,7 +99,9 @@ class Condition:
 
     @property
     def subject(self) -> tuple[str, str]:
-        """What it asks about: the first name in it, in its file, and the attribute behind `self`."""
+        """What it asks about: the first name in it, in its file, and the attribute behind `self`, or behind `ctx`, in
+        which a pass backward finds what the one forward has kept.
+        """
         named = _SUBJECT.match(self.text)
         return self.path, self.text if named is None else named[1]
 

@@ -377,6 +377,37 @@ def test_a_library_that_exports_nothing_offers_what_is_public(tmp_path: Path) ->
     assert {"kernels.ops:inner", "kernels.more.parts:part"} <= {*offered} and "kernels.more.parts:own" not in offered
 
 
+@pytest.mark.parametrize(
+    ("given", "is_offered"),
+    [
+        ('y = torch.zeros(4, device="cpu")\n    fill(y, x.cpu())\n    return y', False),
+        ('return torch.zeros(4, device="cpu") + x.cpu()', True),
+        ("return backend().on_host(x)", False),
+        ("return backend().elsewhere(x)", True),
+        ('y = torch.zeros(4, device="cuda")\n    return y', True),
+        ('y = torch.zeros(4, device="cpu")\n    return x + y.to(x.device)', True),
+    ],
+)
+def test_what_gives_what_it_has_made_on_the_host_is_not_offered(tmp_path: Path, given: str, is_offered: bool) -> None:
+    """It gives what it has made there; a value of the host on the way is none of that."""
+    more = f"""
+def unpacked(x: torch.Tensor):
+    {given}
+
+def backend():
+    def on_host(x):
+        y = torch.zeros(4, device="cpu")
+        fill(y, x.cpu())
+        return y
+    def elsewhere(x):
+        return x
+    return Namespace(on_host=on_host, elsewhere=elsewhere)
+# file: tests/test_ops.py"""
+    program = LIBRARY.replace("import masked as masked", "import unpacked, masked as masked")
+    offered = survey(write(tmp_path, program.replace("\n# file: tests/test_ops.py", more))).exports
+    assert "kernels.ops:masked" in offered and ("kernels.ops:unpacked" in offered) is is_offered
+
+
 CHECKED = """
 # file: kernels/__init__.py
 from kernels.ops import compare, scaled, scaled_reference, tested, tested_here, tree_verify, verify_tree, visualize_tree
@@ -458,6 +489,12 @@ def ring_config(x: torch.Tensor):
 def FusedLayer(x: torch.Tensor):
     return x.tolist()
 
+def MoEEpLayer(x: torch.Tensor):
+    return x.tolist()
+
+def short_decode_plan(x: torch.Tensor):
+    return x.tolist()
+
 def opened(x: torch.Tensor):
     from kernels.sessions import create_session
     return create_session(x.tolist())
@@ -473,6 +510,7 @@ def gathered(x: torch.Tensor):
     ("folder", "is_offered"),
     [
         ("examples", False),
+        ("docs/features", False),
         ("benchmarks/moe", False),
         ("datasets", False),
         ("test/moe", False),

@@ -30,7 +30,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     ),
     "phases": (
         "calibrates", "checks", "compares", "draws", "export", "failures", "files", "graphs", "interacts", "measures",
-        "media", "of_host", "openers", "prepares", "prompt", "reports", "setup", "shown", "stopwatch", "timed", "token",
+        "media", "of_host", "openers", "prepares", "prompt", "replays", "reports", "setup", "shown", "stopwatch",
+        "timed", "token",
     ),
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),
@@ -44,7 +45,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (
         "caches", "captures", "clocks", "constructs", "copies", "draws", "generators", "grows", "hooks", "looks",
-        "mutators", "optimizers", "prepares", "releases", "replays", "resets", "schedulers", "sweeps", "waits",
+        "mutators", "optimizers", "prepares", "releases", "replays", "resets", "schedulers", "shows", "sweeps", "waits",
     ),
     "operators": ("describes", "implements", "own"),
 }  # fmt: skip

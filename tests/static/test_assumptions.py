@@ -119,14 +119,45 @@ def test_what_a_default_speaks_against_is_hardly_sure(tmp_path: Path, body: str,
     assert confidence == found
 
 
+@pytest.mark.parametrize("holder", ["self", "ctx"])
 @pytest.mark.parametrize(("number", "confidence"), [(4, "medium"), (5, "low")])
-def test_what_needs_many_things_at_once_is_hardly_sure(tmp_path: Path, number: int, confidence: str) -> None:
-    """Several tests of one thing count once."""
+def test_what_needs_many_things_at_once_is_hardly_sure(
+    tmp_path: Path, number: int, confidence: str, holder: str
+) -> None:
+    """Several tests of one thing count once; what a pass backward finds in its context are several."""
     names = [f"flag{i}" for i in range(number)]
     body = "if options.a and not options.b and options.c == 1 and isinstance(options.d, int):\n    x.item()"
     assert [found for _, found, _ in told(tmp_path, body)] == ["medium"]
-    body = "".join(f"{'    ' * i}if self.{name}:\n" for i, name in enumerate(names)) + "    " * number + "x.item()"
-    assert [found for _, found, _ in told(tmp_path, f"self = options\n{body}")] == [confidence]
+    body = "".join(f"{'    ' * i}if {holder}.{name}:\n" for i, name in enumerate(names)) + "    " * number + "x.item()"
+    assert [found for _, found, _ in told(tmp_path, f"{holder} = options\n{body}")] == [confidence]
+
+
+@pytest.mark.parametrize(
+    ("effect", "flags", "confidences"),
+    [
+        ('torch.zeros(4, pin_memory=True).to("cuda", non_blocking=True)', "", {"medium", "high"}),
+        ('torch.zeros(4, pin_memory=True).to("cuda", non_blocking=True)', "a", {"low"}),
+        ("SEEN.append(x * 2)", "ab", {"medium", "high"}),
+        ("SEEN.append(x * 2)", "abc", {"low"}),
+    ],
+)
+def test_some_effects_need_a_way_of_few_conditions(
+    tmp_path: Path, effect: str, flags: str, confidences: set[str]
+) -> None:
+    """Those of which none was true in what was read of others."""
+    asked = " and ".join(f"{flag}(x)" for flag in flags) or "True"
+    program = f"""
+        import torch
+        from other import a, b, c
+        SEEN = []
+        def step(x: torch.Tensor):
+            if {asked}:
+                {effect}
+            return x
+    """
+    found = analyse(tmp_path, program, regions=("main:step",), confidence=Confidence.LOW).report.findings
+    assert {one.confidence.name.lower() for one in found if one.code in ("GL205", "GL505")} <= confidences
+    assert any(one.code in ("GL205", "GL505") for one in found)
 
 
 @pytest.mark.parametrize(("asked", "confidence"), [("self.d and x.ndim", "medium"), ("self.e", "low")])

@@ -855,6 +855,18 @@ def test_a_method_that_adds_a_graph(tmp_path: Path, sizes: str, size: str, mark:
     assert expected == shown
 
 
+@pytest.mark.parametrize(
+    ("method", "mark"),
+    [("self.graphs.clear()", ""), ("self.sizes.clear()", "  # expect: GL505"), ("pass", "  # expect: GL505")],
+    ids=["drops them", "drops something else", "drops nothing"],
+)
+def test_a_method_that_drops_all_graphs(tmp_path: Path, method: str, mark: str) -> None:
+    """Who can drop them keeps those of one recording."""
+    text = ADDED.replace("runner = Runner(None)", f"    def drop(self):\n        {method}\n\nrunner = Runner(None)")
+    expected, shown = of(tmp_path, text.format(sizes="range(6)", size="8", mark=mark), "GL505")
+    assert expected == shown
+
+
 EACH = """
 import torch
 

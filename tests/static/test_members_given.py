@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from static.analysis import analyse
 
+from graphlint.finding import Confidence
+
 GIVEN = """
 import torch
 
@@ -198,3 +200,40 @@ def test_an_object_that_is_promised_may_have_had_its_method_replaced(
     """Nothing says which of the two a region calls, unless it makes the object by itself."""
     program = HIDDEN.format(given=given, wrapper=wrapper)
     assert [code for *_, code in analyse(tmp_path, program).shown] == ["GL201"] * is_told
+
+
+@pytest.mark.parametrize(
+    ("other", "is_told"),
+    [
+        ('self.weight_names = ["weight"]', False),
+        ("self.weight_names = []\n        self.weight_names = [name for name in parts]", True),
+        ("self.names = []", True),
+    ],
+    ids=["a list elsewhere", "more than lists", "another name"],
+)
+def test_a_name_that_is_made_up_is_none_of_a_list(tmp_path: Path, other: str, is_told: bool) -> None:
+    text = f"""
+import torch
+
+class Base(torch.nn.Module):
+    def check(self):
+        if not hasattr(self, "weight_names") or not self.weight_names:
+            return
+
+class Grouped(Base):
+    def __init__(self, count):
+        super().__init__()
+        for i in range(count):
+            self.register_parameter(f"weight{{i}}", torch.nn.Parameter(torch.ones(4, 4, device="cuda")))
+
+    def forward(self, x):
+        self.check()
+        return x @ self.weight0
+
+class Single(Base):
+    def __init__(self, parts):
+        super().__init__()
+        {other}
+"""
+    found = analyse(tmp_path, text, regions=("main:Grouped.forward",), confidence=Confidence.LOW).report.findings
+    assert any(one.code == "GL301" for one in found) is is_told

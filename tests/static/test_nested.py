@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from static.analysis import analyse
 
+from graphlint.finding import Confidence
+
 PROGRAM = """
 # file: runner.py
 import torch
@@ -71,3 +73,55 @@ def test_what_goes_on_to_capture_is_not_in_the_region(tmp_path: Path, form: str)
 def test_what_only_passes_on_may_be_in_it(tmp_path: Path, form: str) -> None:
     """A runner that is off, or has its graph."""
     assert told(tmp_path, PASSED_ON[form])
+
+
+ENGINE = """
+import torch
+
+class Engine:
+    def __init__(self, model, runner):
+        self.model, self.runner = model, runner
+
+    def forward(self, x):
+        {before}
+        return self.dispatch(x)
+
+    def dispatch(self, x):
+        {name} = bool(self.runner and self.runner.{name}(x))
+        if {name}:
+            return self.runner.execute(x)
+        return self.model_forward(x)
+
+    def model_forward(self, x):
+        return self.record(x * 2)
+
+    def record(self, x):
+        return x.sum().item()
+
+def capture(engine: Engine, x: torch.Tensor):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        engine.{entry}(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "before", "is_told"),
+    [
+        ("can_run_graph", "dispatch", "pass", False),
+        ("can_use_cuda_graph", "forward", "pass", False),
+        ("can_run_cuda_graph", "forward", "self.record(x)", False),
+        ("can_run_graph", "model_forward", "pass", True),
+        ("can_run_fast", "dispatch", "pass", True),
+        ("graph", "forward", "self.record(x)", True),
+    ],
+    ids=["asks", "calls who asks", "beside who asks", "what is called for it", "asks for something else", "calls that"],
+)
+def test_what_asks_for_a_graph_to_replay_is_around_regions(
+    tmp_path: Path, name: str, entry: str, before: str, is_told: bool
+) -> None:
+    """It records and measures for each request; what it calls where there is none may be captured."""
+    text = ENGINE.format(name=name, entry=entry, before=before)
+    found = analyse(tmp_path, text, confidence=Confidence.LOW)
+    assert "GL101" in {one.code for one in found.report.findings}
+    assert ("GL101" in {code for _, _, code in found.shown}) is is_told

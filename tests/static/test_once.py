@@ -14,6 +14,7 @@ import torch
 
 _pool = None
 _tables = {{}}
+_numbers = iter(range(100))
 
 def filled(table, key: str, x):
     found = table.get(key)
@@ -25,7 +26,22 @@ def warm_pool(x):
     global _pool
     _pool = x.tolist()
 
+def rounded(n, device):
+    return (n + 7) // 8, str(device)
+
+def numbered(n):
+    return n, next(_numbers)
+
+def counted(n):
+    global _pool
+    _pool = n if _pool is None else _pool + n
+    return _pool
+
 class Base:
+    def fill(self, x, sizes: tuple[int, ...], rows: int | None):
+        if (sizes, rows) not in _tables:
+            _tables[sizes, rows] = x + 1
+
     def settle(self, x):
         self.value = x.max().item()
         self.is_raw = False
@@ -205,6 +221,11 @@ OF_SIZES = {
     ),
     "whether it fits": "if self.made is None or self.made.shape[0] < n:\n    self.made = {made}\nreturn x",
     "a key of no known kind": "if x in _tables:\n    return _tables[x]\n_tables[x] = {made}\nreturn x",
+    "what is made of a state": (
+        "key = counted(n)\nif key in _tables:\n    return _tables[key]\n_tables[key] = {made}\nreturn x"
+    ),
+    "what goes on in a function": "key = numbered(n)\nif key not in _tables:\n    _tables[key] = {made}\nreturn x",
+    "a list of no known kind": "key = (*gather(x), n)\nif key not in _tables:\n    _tables[key] = {made}\nreturn x",
     "a key that counts": (
         "self.calls += 1\nkey = (name, self.calls)\nif key not in self.kept:\n    self.kept[key] = {made}\nreturn x"
     ),
@@ -239,6 +260,27 @@ BY_KEY = {
     "parts of a shape": (
         "rows, columns = x.shape[:2]\nkey = (rows * n, -columns)\nif key not in _tables:\n    _tables[key] = x + 1"
     ),
+    "all of a shape, and a mode": (
+        "sizes, mode = list(x.shape), torch.is_grad_enabled()\nkey = (*sizes, mode)\n"
+        "if key not in _tables:\n    _tables[key] = x + 1"
+    ),
+    "the number of a device": (
+        "at = x.device\ndevice = at\nkey = device.index if device.index is not None else torch.cuda.current_device()\n"
+        "if key not in _tables:\n    _tables[key] = x + 1"
+    ),
+    "what a function makes of it": "key = rounded(n, x.device)\nif key not in _tables:\n    _tables[key] = x + 1",
+    "a parameter of several kinds": "self.fill(x, (n, 2), None)",
+    "an address": "key = (n, x.data_ptr())\nif key not in _tables:\n    _tables[key] = x + 1",
+    "a name for the question": (
+        "key = (len(x), n)\nfound = _tables.get(key)\nis_new = found is None\nif is_new:\n    _tables[key] = x + 1"
+    ),
+    "names of another branch": (
+        "if n > 4:\n    key = ('many', len(x))\n    found = _tables.get(key)\n    is_new = found is None\n"
+        "    if is_new:\n        found = x + 1\n        _tables[key] = found\n"
+        "else:\n    key = tuple(int(one) for one in x.shape)\n"
+        "    found = _tables.get(key)\n    is_new = found is None\n"
+        "    if is_new:\n        found = x + 2\n        _tables[key] = found"
+    ),
     "what is there otherwise": (
         "key = tuple(x.shape)\nif key in _tables:\n    y = _tables[key]\nelse:\n    y = x + 1\n    _tables[key] = y"
     ),
@@ -251,6 +293,13 @@ def test_what_is_kept_by_sizes_and_kinds_is_there_from_the_run_before(tmp_path: 
     assert not kept(tmp_path / "stays", BY_KEY[form])
     emptied = "_tables.clear()\n        self.kept.clear()"
     assert kept(tmp_path / "emptied", BY_KEY[form], emptied)
+
+
+@pytest.mark.parametrize(("key", "is_told"), [("(len(x), n)", False), ("self.ask(x)", True), ("id(x)", True)])
+def test_what_is_kept_with_its_key_is_there_from_the_run_before(tmp_path: Path, key: str, is_told: bool) -> None:
+    body = f"key = {key}\nif self.made is None or self.calls != key:\n    self.made = x + 1\n    self.calls = key"
+    assert kept(tmp_path / "stays", body) is is_told
+    assert kept(tmp_path / "anew", body, "self.made = None")
 
 
 def test_a_table_that_nobody_empties_holds_what_a_refused_capture_has_been_run_before_for(tmp_path: Path) -> None:

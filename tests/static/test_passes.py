@@ -204,6 +204,8 @@ def capture(config, x: torch.Tensor, rows):
         (8, "x.shape[0]", Confidence.MEDIUM),
         (8, "len(x)", Confidence.MEDIUM),
         (2, "config.experts", Confidence.MEDIUM),
+        (1024, "4 + x.names.index", Confidence.LOW),
+        (64, "4 + x.names.index", Confidence.MEDIUM),
     ],
 )
 def test_a_number_is_looked_for_where_it_is_handed_in(

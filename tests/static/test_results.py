@@ -137,3 +137,25 @@ def test_one_name_given_twice_is_one_object() -> None:
     condition = Condition("distinct", "input", "other")
     assert Facts(bound, {"input": ("x",), "other": ("x",)}).holds(condition) is None
     assert Facts(bound, {"input": ("x",), "other": ("y",)}).holds(condition) is Confidence.HIGH
+
+
+@pytest.mark.parametrize(
+    ("given", "is_told"),
+    [("getattr(holder, 'sizes', [])", False), ("getattr(holder, 'sizes', ())", False), ("holder.sizes", True)],
+)
+def test_what_has_a_list_for_a_default_is_a_list(tmp_path: Path, given: str, is_told: bool) -> None:
+    """Whatever a function says that it takes; what nobody knows is a tensor where that is promised."""
+    text = f"""
+        import torch
+        def split(x, sizes: torch.IntTensor):
+            at = 0
+            for size in sizes:
+                x.narrow(0, at, size)
+                at += 1
+        def step(x: torch.Tensor, holder):
+            split(x, {given})
+            for one in getattr(holder, "parts", []):
+                x.item()
+    """
+    codes = [code for _, _, code in analyse(tmp_path, text, regions=("main:step",)).shown]
+    assert ("GL304" in codes) is is_told and "GL101" in codes

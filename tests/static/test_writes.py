@@ -353,6 +353,17 @@ PAIRS = {
             "            return x\n        return x.zero_()"
         ),
     ),
+    "parts that are filled otherwise": Pair(
+        "GL405",
+        state(
+            f"y, rows = x * 2, x > 1\n        if torch.cuda.is_current_stream_capturing():  {_MARK}\n"
+            "            y[rows] = 0\n        else:\n            x[self.weight[0, 0] :].fill_(0)\n        return x + y"
+        ),
+        state(
+            "y, rows = x * 2, x > 1\n        if torch.cuda.is_current_stream_capturing():\n"
+            "            x[rows] = 0\n        else:\n            x[self.weight[0, 0] :].fill_(0)\n        return x + y"
+        ),
+    ),
     "a capture that is refused where nothing is kept yet": Pair(
         "GL405",
         state(
@@ -1777,3 +1788,17 @@ def test_what_a_file_notes_in_a_variable_is_counted_where_it_replays(tmp_path: P
     mark = "  # expect: GL401" if is_told else ""
     analysis = analyse(tmp_path, NOTED.format(state=variable, change=change + mark, shown=shown))
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL401"]
+
+
+@pytest.mark.parametrize(
+    ("reader", "is_told"), [("count", True), ("step_stats", False), ("get_metrics", False), ("apply_stats", True)]
+)
+def test_what_is_counted_for_statistics_counts_what_python_did(tmp_path: Path, reader: str, is_told: bool) -> None:
+    """Functions that give what was counted are named like that; what replays counts on it all the same."""
+    text = NOTED.format(state='SEEN = {"n": 0}', change='SEEN["n"] += 1', shown="pass")
+    text = text.replace("def report():", f"def {reader}(graph):")
+    text = text.replace(
+        "return str(SEEN)", 'graph.replay()\n    return SEEN["n"]' if reader == "apply_stats" else "return SEEN['n']"
+    )
+    found = [one for one in analyse(tmp_path, text).shown if one[2] == "GL401"]
+    assert bool(found) is is_told

@@ -18,6 +18,8 @@ MAX_SUBJECTS = 6
 MAX_TESTS = 4  # those of them that the code asks; the others say which of several objects is called
 # The files and the conditions of a way that no program takes as a rule: of 9 findings with more of both none was true.
 MAX_FILES, MAX_ON_THE_WAY = 5, 3
+# The conditions with which some effects were found to be true: of 18 with more that were read none was.
+MAX_CONDITIONS = {"pinned-source": 0, "growing-memory": 2}
 
 
 @dataclass
@@ -49,6 +51,7 @@ class _Placed:
         files = {self.occurrence.span.path, *(hop.path for hop in self.chain)}
         is_doubtful = len(_subjects(self.when)) > MAX_SUBJECTS or len(_subjects(asked)) > MAX_TESTS
         is_far = len(files) > MAX_FILES and len(_subjects(self.when)) > MAX_ON_THE_WAY
+        is_far = is_far or len(self.when) > MAX_CONDITIONS.get(self.occurrence.effect, len(self.when))
         if is_doubtful or is_far or any(condition.opposite in said for condition in asked):
             return Confidence.LOW
         sure = [self.occurrence.confidence]

@@ -21,6 +21,7 @@ from graphlint.static.syntax.traversal import (
     assignments_to,
     branches_in,
     counted_in,
+    excludes,
     form,
     last_name,
     names_in,
@@ -110,9 +111,9 @@ class Asking:
     of_sizes: bool
 
     def behind(self, test: ir.Expr) -> ir.Block:
-        """The branch where a test holds."""
-        found = branches_in(self.function.code).get(test)
-        return found.body if found is not None else ()
+        """The branch where a test holds, or one that is asked beside others."""
+        branches = branches_in(self.function.code).items()
+        return next((one.body for asked, one in branches if any(part is test for part in walk(asked))), ())
 
     def is_same(self, key: ir.Expr) -> bool:
         """Whether a key is that of the run before, in a table that this has filled."""
@@ -175,8 +176,8 @@ def kept_by(test: ir.Expr, outcome: bool, asking: Asking) -> Kept | None:
             return _state(asked, needs, asking)
         case ir.Compare(left=key, comparisons=[("in" | "not in" as sign, table)]) if outcome is (sign == "not in"):
             return _state(table, "item", asking) if asking.is_same(key) else None
-        case ir.Compare(left=ir.Attribute() as kept_value, comparisons=[("!=", other)]) if (
-            outcome and asking.of_sizes and is_put_out(test, asking.behind(test), asking.function)
+        case ir.Compare(left=ir.Attribute() as kept_value, comparisons=[("!=", other)]) if outcome and is_put_out(
+            test, asking.behind(test), asking.function
         ):
             return _state(kept_value, "same", asking) if is_plain(other, asking.function, asking.sites) else None
         case ir.Compare(left=one, comparisons=[("!=" | "==" as sign, other)]) if outcome is (sign == "!="):
@@ -189,6 +190,8 @@ def kept_by(test: ir.Expr, outcome: bool, asking: Asking) -> Kept | None:
             comparisons=[("==" | "!=" | ">" as sign, ir.Literal(value=0))],
         ) if outcome is (sign == "=="):
             return _state(counted_in(counted), "item", asking)
+        case ir.Name() if (made := _question(test, asking)) is not None:
+            return kept_by(made, outcome, asking)
         case ir.Attribute() | ir.Name():
             return _state(test, "false" if outcome else "true", asking)
     return None
@@ -218,7 +221,7 @@ def _state(asked: ir.Expr, needs: str, asking: Asking, depth: int = _DEPTH) -> K
         case ir.Name(id=name) if needs == "item" and (of := _gone_through(asking.function.code, name)) is not None:
             return Kept(of, True, needs, alias=name)
         case ir.Name(id=name):
-            values = [one.value for one in assignments_to(asking.function.code, name) if _is_read(one.value)]
+            values = [one.value for one in _given(asked, asking) if _is_read(one.value)]
             is_one = len(values) == 1 and depth > 0
             kept = _state(values[0], needs, asking, depth - 1) if is_one and values[0] else None
             return replace(kept, alias=name) if kept is not None and needs == "item" else kept
@@ -236,6 +239,20 @@ def _state(asked: ir.Expr, needs: str, asking: Asking, depth: int = _DEPTH) -> K
         case ir.Call(func=ir.Name(id="getattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name))), *_]):
             return Kept(name, True, needs)
     return None
+
+
+def _question(asked: ir.Name, asking: Asking) -> ir.Compare | None:
+    """The comparison that a local name is the answer of."""
+    match [one.value for one in _given(asked, asking)]:
+        case [ir.Compare() as made]:
+            return made
+    return None
+
+
+def _given(asked: ir.Name, asking: Asking) -> list[ir.Assign]:
+    """The assignments to a local name, but for those of another branch than the one in which it is asked."""
+    code = asking.function.code
+    return [one for one in assignments_to(code, asked.id) if not excludes(code, one, asked)]
 
 
 def _maker(name: str, function: Function) -> str | None:

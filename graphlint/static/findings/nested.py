@@ -1,19 +1,21 @@
-"""The calls on a way from a region in, whether they go through what captures that very region out.
+"""The calls on a way from a region in, whether they go through what captures that very region, or replays others, out.
 
 `run` prepares its inputs and calls `_capture`, which opens the region: what the region runs is no `run` of that object
-again, whatever else has a method of that name.
+again, whatever else has a method of that name. `forward` of an engine that asks `if can_run_graph:` is around all
+regions, with what it records and measures for each request.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.domain.contexts import Site
 from graphlint.static.domain.program import Function
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.traversal import blocks_in, calls_in, holds, walk
+from graphlint.static.syntax.traversal import blocks_in, calls_in, holds, walk, words_in
 
 _CALLED = ("__call__", "forward")  # wrappers of modules, which stand in each other and pass on what they are given
 
@@ -28,6 +30,30 @@ def captures_again(sites: tuple[Site, ...]) -> bool:
         site.function.owner is opener.owner and site.node is not None and _goes_on(site.function, site.node, leading)
         for site in sites[1:]
     )
+
+
+def chooses_graphs(sites: tuple[Site, ...], lexicon: Lexicon) -> bool:
+    """Whether a function on a way asks whether there is a graph to replay, or a method of its object that it calls."""
+    return any(_asks(one, lexicon) for site in sites[1:] for one in (site.function.code, *_called(site.function)))
+
+
+def _asks(code: ir.Code, lexicon: Lexicon) -> bool:
+    named = lexicon.phases["replays"]
+    return any(named.match(word) for word in _tested(code))
+
+
+@remembered
+def _tested(code: ir.Code) -> frozenset[str]:
+    """The words that stand in the tests of a function."""
+    tests = (part.test for part in walk(code.body) if isinstance(part, (ir.If, ir.Conditional)))
+    return frozenset(word for test in tests for word in words_in(test))
+
+
+def _called(function: Function) -> Iterator[ir.Code]:
+    """The methods of its own object that a function calls."""
+    methods = function.owner.methods if function.owner is not None else {}
+    for name in {_own(call) for call in calls_in(function.code)} & methods.keys():
+        yield from (one.code for one in methods[name or ""] if one.code is not None)
 
 
 @remembered_in_run

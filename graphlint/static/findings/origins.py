@@ -19,7 +19,7 @@ from graphlint.static.index.module import ClassDefinition, Definition, nested_cl
 from graphlint.static.index.parts import function_at, stores
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.traversal import assignments_in, calls_in, is_none, stands_before, walk
+from graphlint.static.syntax.traversal import assignments_in, calls_in, excludes, is_none, stands_before, walk
 
 Order: TypeAlias = Callable[[ClassDefinition], Iterable[ClassDefinition | str]]
 
@@ -211,7 +211,8 @@ def _handed_in(asked: _Asked, name: str) -> _Asked | None:
     """What the call on the way gives a parameter, which nothing has replaced so far."""
     code = asked.function.code
     names = [parameter.name for parameter in code.parameters]
-    if name not in names or any(stands_before(one, asked.node) for one in _assignments(code, name)):
+    before = [one for one in _assignments(code, name) if stands_before(one, asked.node)]
+    if name not in names or not all(excludes(code, one, asked.node) for one in before):
         return None
     callers = [site.function.code for site in asked.sites]
     index = callers.index(code) if code in callers else len(callers)

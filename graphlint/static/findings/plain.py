@@ -15,16 +15,19 @@ from graphlint.static.index.module import Module
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered_in_run
-from graphlint.static.syntax.traversal import assignments_in, children, last_name, targets_of
+from graphlint.static.syntax.traversal import assignments_in, children, last_name, targets_of, walk, words_in
 from graphlint.static.writes.stores import stores_to
 
 MADE_OF = ("device", "dtype")
 _ASKED = (*MADE_OF, "ndim", "shape")  # what tensors are asked for that no value of theirs changes
-_ANNOTATED = (*MADE_OF, "bool", "float", "int", "str")
-_BUILTINS = ("bool", "float", "int", "max", "min", "repr", "str", "sum", "tuple", "type")
+_OF_DEVICE = ("index", "type")
+_ANNOTATED = (*MADE_OF, "Size", "bool", "float", "int", "str")
+_AROUND = ("List", "Optional", "Sequence", "Tuple", "Union", "list", "tuple")  # of these in annotations
+_BUILTINS = ("bool", "float", "int", "list", "max", "min", "repr", "str", "sum", "tuple", "type")
 CONSTRUCTORS = ("__init__", "__new__", "__post_init__")
 _MADE = (
-    ir.Attribute, ir.Binary, ir.Compare, ir.Conditional, ir.Display, ir.Formatted, ir.Slice, ir.Subscript, ir.Unary,
+    ir.Attribute, ir.Binary, ir.Boolean, ir.Compare, ir.Comprehension, ir.Conditional, ir.Display, ir.Formatted,
+    ir.Slice, ir.Starred, ir.Subscript, ir.Unary,
 )  # fmt: skip
 _DEPTH = 3  # of names for names
 
@@ -41,12 +44,20 @@ def is_plain(key: ir.Node, function: Function, sites: tuple[Site, ...], depth: i
             return not _counts(function.module, name)
         case ir.Attribute(attr=name) if name in _ASKED:
             return True
+        case ir.Attribute(value=held, attr=name) if name in _OF_DEVICE and last_name(held) == "device":
+            return True
         case ir.Call(func=ir.Name(id="len")) | ir.Call(func=ir.Attribute(attr="dim" | "numel" | "size")):
             return True
+        case ir.Call(func=ir.Attribute(attr="data_ptr"), arguments=()):
+            return True  # a graph reads the tensors that the run before it was given
+        case ir.Call(func=ir.Attribute(attr=name) | ir.Name(id=name), arguments=()) if name.startswith("is_"):
+            return True  # yes or no
         case ir.Name(id=name):
             return _is_named(key, name, function, sites, depth)
-        case ir.Call(func=ir.Name(id=name), arguments=arguments) if name in _BUILTINS:
-            return all(is_plain(part, function, sites, depth) for part in _parts(arguments))
+        case ir.Call(func=ir.Attribute(attr="current_device"), arguments=()):
+            return True
+        case ir.Call(func=ir.Name(id=name), arguments=arguments) if name in _BUILTINS or _is_own(name, function):
+            return bool(arguments) and all(is_plain(part, function, sites, depth) for part in _parts(arguments))
     return isinstance(key, _MADE) and all(is_plain(part, function, sites, depth) for part in _parts(key))
 
 
@@ -54,14 +65,43 @@ def _is_named(key: ir.Name, name: str, function: Function, sites: tuple[Site, ..
     given = next((one for one in function.code.parameters if one.name == name), None)
     made = [one.value for one in assignments_in(function.code) if name in map(last_name, targets_of(one))]
     if given is not None and not made:
-        if given.annotation is not None and last_name(given.annotation) in _ANNOTATED:
+        if given.annotation is not None and _is_plain_kind(given.annotation):
             return True
         handed = list(handed_on_way(key, function, sites))
         return len(handed) > 1 and depth > 0 and is_plain(*handed[-1], sites, depth - 1)
     if not made:
-        module = function.module
+        module, gone_through = function.module, list(_gone_through(function.code, name))
+        if gone_through:
+            return depth > 0 and all(is_plain(one, function, sites, depth - 1) for one in gone_through)
         return name in module.index.assignments and name not in rebound_in(module)
     return depth > 0 and all(one is not None and is_plain(one, function, sites, depth - 1) for one in made)
+
+
+def _gone_through(code: ir.Code, name: str) -> Iterator[ir.Expr]:
+    """What comprehensions of a function go through for the sake of a name: `int(x) for x in sizes`."""
+    for part in walk(code.body):
+        for target, iterable, _ in part.clauses if isinstance(part, ir.Comprehension) else ():
+            if isinstance(target, ir.Name) and target.id == name:
+                yield iterable
+
+
+def _is_own(name: str, function: Function) -> bool:
+    """Whether a function of the same module makes something of what it is given, and of nothing that goes on."""
+    module = function.module
+    codes = [one.code for one in module.index.functions.get(name, ()) if one.code is not None]
+    kept = rebound_in(module) | {"next"}
+    return bool(codes) and all(
+        kept.isdisjoint(words_in(one.body)) and not any(isinstance(part, ir.AugAssign) for part in walk(one.body))
+        for one in codes
+    )
+
+
+def _is_plain_kind(annotation: ir.Expr) -> bool:
+    """Whether an annotation is one of words, numbers, devices and types, or of several of them: `int | None`."""
+    named = [part for part in walk(annotation) if isinstance(part, (ir.Name, ir.Attribute))]
+    inner = {id(part.value) for part in named if isinstance(part, ir.Attribute)}
+    names = {last_name(part) for part in named if id(part) not in inner}
+    return not names.isdisjoint(_ANNOTATED) and names.issubset((*_ANNOTATED, *_AROUND))
 
 
 def _parts(node: object) -> Iterator[ir.Node]:

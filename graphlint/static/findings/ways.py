@@ -13,12 +13,13 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
 from graphlint.static.findings.earlier import run_before
 from graphlint.static.findings.exits import exits_asked
+from graphlint.static.findings.filled import is_filled_in
 from graphlint.static.findings.flags import is_never_set
 from graphlint.static.findings.inferring import trains_without_gradients
 from graphlint.static.findings.left import is_denied, leaves_out
 from graphlint.static.findings.made import Made
 from graphlint.static.findings.makers import is_for_others
-from graphlint.static.findings.nested import captures_again
+from graphlint.static.findings.nested import captures_again, chooses_graphs
 from graphlint.static.findings.once import Once
 from graphlint.static.findings.origins import contradicts
 from graphlint.static.findings.phases import is_other_phase
@@ -115,6 +116,8 @@ class Ways:
             assumed = [self._assumptions[number] for number in way.assumed]
             if is_for_others(way.sites, place, opened.region, self._lexicon):
                 continue
+            if chooses_graphs(way.sites, self._lexicon):
+                continue
             if captures_again(way.sites) or asks_for_used(assumed, way.sites) or is_refused(way.sites, place):
                 continue
             if is_tried(opened.region, (site.path for site in way.sites), place.path, self._project.trials):
@@ -128,6 +131,7 @@ class Ways:
         found: dict[Condition, None] = {}
         assumed = [self._assumptions[number] for number in way.assumed]
         entry = way.sites[1].function if len(way.sites) > 1 else None
+        asked = [pair for one in assumed if one.is_plain for pair in one.asked]
         has_run = bool(assumed) and self._is_run_first(way, opened)
         for assumption in assumed:
             is_filled = assumption.is_unfilled and self._is_warm(way, assumption, opened)
@@ -142,6 +146,7 @@ class Ways:
                 is_left = assumption.is_plain and (
                     leaves_out(test, outcome, assumption.function, way.sites)
                     or is_never_set(test, outcome, assumption.function, way.sites, self._project)
+                    or is_filled_in(test, outcome, assumption.function, way.sites, asked)
                     or self._made.denies(test, outcome, assumption.function, way.sites)
                     or (not is_entry and is_denied(test, outcome, assumption.function))
                 )

@@ -33,6 +33,7 @@ class Modes:
         self.flags: dict[str, bool] = {}
         self.defaults: dict[tuple[ClassDefinition, str], bool | None] = {}
         self.empty: dict[str, bool] = {}
+        self.listed: dict[str, bool] = {}
         self.tried: dict[tuple[ClassDefinition, str], bool] = {}
 
     def is_off(self, cls: ClassDefinition, flag: str, value: bool, around: frozenset[Value]) -> bool:
@@ -51,6 +52,18 @@ class Modes:
             others = self.interpreter.project.answering(named)
             self.empty[name] = self._is_given_none(name) and next(others, None) is None
         return self.empty[name]
+
+    def is_listed(self, name: str) -> bool:
+        """Whether the source gives an attribute lists, and nothing else: it is none of those that get a name made up,
+        as `weight0` is where there are `weight_names` as well.
+        """
+        if name not in self.listed:
+            project = self.interpreter.project
+            parts = (part for path in project.owning(name) for part, _ in stores(project.module_at(path), name))
+            codes = dict.fromkeys(part.definition.code for part in parts if part.definition is not None)
+            given = [value for code in codes if code is not None for value in _values(code, name)]
+            self.listed[name] = bool(given) and all(isinstance(value, ir.Display) for value in given)
+        return self.listed[name]
 
     def is_given_apart(self, cls: ClassDefinition, name: str) -> bool:
         """Whether a member of a class is None, but for scripts that give it something to look at what runs: nobody

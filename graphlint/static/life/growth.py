@@ -15,7 +15,7 @@ from graphlint.static.life.questions import read_in
 from graphlint.static.life.record import Loop
 from graphlint.static.life.tensors import is_copied
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, walk
+from graphlint.static.syntax.traversal import assignments_to, calls_in, is_one_of, walk
 
 _BOUNDING = frozenset({"clear", "pop", "popitem", "reset"})
 
@@ -109,7 +109,7 @@ class Growth(Listener):
             if serves and _is_open(key) and _is_asked(place) and not _is_bounded(place):
                 is_sure = capture.place.function.code is place.function.code and _is_whole_shape(place)
                 self.tell(GraphCollected(True, is_sure), place, capture)
-        elif container.kind == "list" and not _is_bounded(place):
+        elif container.kind == "list" and not _is_bounded(place) and not _is_emptied(place):
             others = [g for held in container.values() for g in directly_in(held) if g in self.ledger.latest]
             before = [self.ledger.latest[other] for other in others if other is not graph]
             if any(_is_again(capture, other) for other in before) and not self._is_counted(place):
@@ -212,6 +212,27 @@ def _is_bounded(place: Place) -> bool:
                 return True
             if isinstance(part.func, ir.Attribute) and part.func.attr in _BOUNDING:
                 return True
+    return False
+
+
+def _is_emptied(place: Place) -> bool:
+    """Whether a method of the object that keeps graphs in a list of its own drops them all."""
+    call, owner = place.node, place.function.owner
+    kept = call.func.value if isinstance(call, ir.Call) and isinstance(call.func, ir.Attribute) else None
+    if (
+        owner is None
+        or not isinstance(kept, ir.Attribute)
+        or not is_one_of(kept.value, {place.function.receiver or ""})
+    ):
+        return False
+    codes = (one.code for found in owner.methods.values() for one in found if one.code is not None)
+    return any(_drops(one, kept.attr) for code in codes for one in calls_in(code))
+
+
+def _drops(call: ir.Call, name: str) -> bool:
+    match call.func:
+        case ir.Attribute(attr=method, value=ir.Attribute(attr=attribute)):
+            return method in _BOUNDING and attribute == name
     return False
 
 

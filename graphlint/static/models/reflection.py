@@ -134,7 +134,7 @@ class Reflection:
                 results.append(_classes_of(values[0]))
             else:
                 results.append(UNKNOWN)
-        return union(results)
+        return _like_default(values[2:3], results)
 
     def _named(self, value: Value, name: str, has_default: bool, frame: Frame) -> list[Value]:
         """The attribute of that name; nothing of an object that lacks it, where there is a default.
@@ -155,6 +155,14 @@ class Reflection:
         if isinstance(receiver, Instance):
             write_named(self.evaluator, receiver, name, value, node, frame)
         return NONE
+
+
+def _like_default(default: tuple[Value, ...], results: list[Value]) -> Value:
+    """What may be there, or its default: of what nobody knows, that says at least whether it is a list."""
+    match default:
+        case (Sequence(kind="list" | "tuple" as kind),) if UNKNOWN in results:
+            return Sequence(kind, None, UNKNOWN)
+    return union(results)
 
 
 def _classes_of(module: ModuleValue) -> Value:

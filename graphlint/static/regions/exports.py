@@ -21,6 +21,7 @@ from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.uses import treats_as_tensor
 from graphlint.static.regions.drivers import is_driver
+from graphlint.static.regions.hosted import makes_on_host
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import called_name, calls_in, last_name, walk
 from graphlint.static.writes.schedules import GROUPS
@@ -32,7 +33,7 @@ PASSES = ("forward", "backward")
 _READ = frozenset({"float", "str"})  # kinds of numbers and words that no shape gives
 _USES_TENSORS = HoldsAny([FUNCTIONS])
 _HAS_GROUPS = HoldsAny([GROUPS])
-_CLASS_NAME = re.compile(r"([A-Z][a-z0-9]+){2,}[A-Z]*")
+_CLASS_NAME = re.compile(r"([A-Z]+[a-z0-9]+){2,}[A-Z]*")
 _SCRIPT = HoldsAny(['"__main__"', "'__main__'"])
 
 
@@ -191,6 +192,8 @@ def takes_tensors(interpreter: Interpreter, definition: Definition, owner: Class
     """
     function = function_of(definition, owner)
     if function is None or _gives_host(interpreter, function.code, definition.module) or _takes_records(function.code):
+        return False
+    if makes_on_host(interpreter, function.code):
         return False
     if is_driver(interpreter, definition, owner):
         return False

@@ -146,6 +146,15 @@ def holds(block: object, node: ir.Node) -> bool:
     return any(part is node for part in walk(block))
 
 
+def excludes(code: ir.Code, one: ir.Node, other: ir.Node) -> bool:
+    """Whether two nodes of a function stand in different branches of one choice."""
+    choices = (part for part in walk(code.body) if isinstance(part, ir.If))
+    return any(
+        (holds(part.body, one) and holds(part.orelse, other)) or (holds(part.orelse, one) and holds(part.body, other))
+        for part in choices
+    )
+
+
 def surely_in(block: object, taken: Mapping[ir.Expr, bool]) -> Iterator[object]:
     """What stands in a block and runs with it: of branches, those that are taken, if that is known."""
     pending = [block]

@@ -36,7 +36,7 @@ class Branches:
             captured, other, rest = _ways(asked)
             if captured and isinstance(captured[-1], ir.Raise):
                 continue  # no graph comes of it
-            taken, skipped = self._work(captured, rest), self._work(other, rest)
+            taken, skipped = self._work(captured, rest), self._work(other, rest, _items_set(captured))
             if taken is None or skipped is None or taken - skipped or self._runs(captured) - self._runs(other):
                 continue
             left_out = tuple((skipped - taken).keys())
@@ -44,13 +44,20 @@ class Branches:
                 computes = (n in _ORDER - _OF_COUNTS or self.catalogue.method(n) is not None for n in left_out)
                 yield asked.place, CaptureBranch(left_out, asked.is_flag, any(computes))
 
-    def _work(self, way: ir.Block, rest: ir.Block) -> Counter[str] | None:
-        """The operations whose results count on a way; None where the host asks for some, which a capture refuses."""
+    def _work(self, way: ir.Block, rest: ir.Block, set_else: Set[str] = frozenset()) -> Counter[str] | None:
+        """The operations whose results count on a way; None where the host asks for some, which a capture refuses.
+
+        What changes parts of something in place is none of them if the other way sets items of that.
+        """
         found: Counter[str] = Counter()
         read = names_in(rest) | names_in(way)
         for value in _results(way, read):
             for part in walk(value):
                 match part:
+                    case ir.Call(func=ir.Attribute(attr=name, value=ir.Subscript(value=ir.Name(id=whole)))) if (
+                        name.endswith("_") and whole in set_else
+                    ):
+                        continue
                     case ir.Call(func=ir.Name(id=name)) | ir.Call(func=ir.Attribute(attr=name)):
                         if _asks_host(part) or name in self.catalogue.telling:
                             return None
@@ -72,6 +79,13 @@ class Branches:
             return True
         operation = self.catalogue.function(name)
         return operation is not None and operation.returns == "factory"
+
+
+def _items_set(block: ir.Block) -> frozenset[str]:
+    """The names of which a block sets items: `x[mask] = 0`."""
+    targets = (target for one in walk(block) if isinstance(one, ir.Assign) for target in one.targets)
+    held = (one.value for one in targets if isinstance(one, ir.Subscript))
+    return frozenset(one.id for one in held if isinstance(one, ir.Name))
 
 
 def _asks_host(call: ir.Call) -> bool:

@@ -139,13 +139,17 @@ class Changes:
     def _is_shown(self, state: State) -> bool:
         """Whether methods only show state to somebody, as `report` does: who asks may want to know what Python did.
 
-        Regions, what is no method, what replays and what changes the state by what it reads count on it.
+        Regions, what is no method and is not named like `cache_stats`, what replays and what changes the state by what
+        it reads count on it.
         """
         if state not in self._shown:
             written = self.writers.of(state)
             lines = {(one.module, line) for one in written for line in _lines_of(one.store)}
+            places = (one.place for one in self.traces.changes.values() if one.state == state)
+            lines |= {(one.function.module, one.line) for one in places}
             changing = {(one.module, one.definition) for one in written}
-            self._shown[state] = not any(one in changing or self._counts(*one) for one in self._read_in(state, lines))
+            readers = list(self._read_in(state, lines))  # where there are none, other files may read it
+            self._shown[state] = bool(readers) and not any(one in changing or self._counts(*one) for one in readers)
         return self._shown[state]
 
     def _read_in(self, state: State, lines: Set[tuple[Module, int]]) -> Iterator[tuple[Module, Definition | None]]:
@@ -160,7 +164,8 @@ class Changes:
 
     def _counts(self, module: Module, definition: Definition | None) -> bool:
         """Whether code counts on each run by what it is: in a region, no method, or with a replay."""
-        if definition is None or "." not in definition.qualname:
+        shows = self.traces.evaluator.lexicon.host_state["shows"]
+        if definition is None or ("." not in definition.qualname and not shows.match(definition.name)):
             return True
         return (module, definition.qualname) in self.traces.captured or self._replays(module, definition)
 

@@ -1,0 +1,51 @@
+"""A function in, whether what it gives is made on the host out: nobody captures one that works there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import assignments_to, last_name, walk
+from graphlint.values import Place
+
+_STEPS = 1  # functions that give what another one gives
+
+
+def makes_on_host(interpreter: Interpreter, code: ir.Code, steps: int = _STEPS) -> bool:
+    """Whether a function returns what it has made on the host by name, or what one returns that does."""
+    inner = {id(part) for one in walk(code.body) if isinstance(one, ir.Define) for part in walk(one.code.body)}
+    returned = (part.value for part in walk(code.body) if isinstance(part, ir.Return) and id(part) not in inner)
+    return any(_is_on_host(interpreter, code, value, steps) for value in returned if value is not None)
+
+
+def _is_on_host(interpreter: Interpreter, code: ir.Code, value: ir.Expr, steps: int) -> bool:
+    match value:
+        case ir.Name(id=name):
+            made = [one.value for one in assignments_to(code, name)]
+            return len(made) == 1 and isinstance(made[0], ir.Call) and _names_host(interpreter, made[0])
+        case ir.Call(func=func) if not _names_host(interpreter, value):
+            called = list(_called(interpreter, last_name(func) or "")) if steps else []
+            return bool(called) and all(makes_on_host(interpreter, one, steps - 1) for one in called)
+    return isinstance(value, ir.Call)
+
+
+def _names_host(interpreter: Interpreter, call: ir.Call) -> bool:
+    """Whether a call says that what it makes shall lie on the host: `torch.zeros(n, device="cpu")`."""
+    named = (one.value for one in call.arguments if one.keyword == "device")
+    texts = (one.value for one in named if isinstance(one, ir.Literal))
+    return any(interpreter.lexicon.place(text) is Place.HOST for text in texts)
+
+
+def _called(interpreter: Interpreter, name: str) -> Iterator[ir.Code]:
+    """The functions of a name, those inside of others among them."""
+    project = interpreter.project
+    for module in map(project.module_at, project.defining(name)):
+        for definition in module.index.all_functions():
+            if definition.code is None or not module.holds(definition.segment, name):
+                continue
+            if definition.name == name:
+                yield definition.code
+            yield from (
+                one.code for one in walk(definition.code.body) if isinstance(one, ir.Define) and one.code.name == name
+            )
