@@ -12,7 +12,7 @@ from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.regions.handed import classes_handed_in
-from graphlint.static.regions.holes import MAX_HOPS, Candidates, find_holes, spelt
+from graphlint.static.regions.holes import MAX_HOPS, Candidates, Hole, find_holes, spelt
 from graphlint.static.regions.patterns import is_named
 from graphlint.static.regions.targets import telling
 from graphlint.static.syntax import ir
@@ -24,17 +24,23 @@ SHARE = 10  # a group that is less than one in so many says nothing of what is c
 
 
 def propose_targets(
-    interpreter: Interpreter, files: Sequence[Path], shown: Set[Path], whole: Mapping[str, int]
+    interpreter: Interpreter,
+    files: Sequence[Path],
+    shown: Set[Path],
+    whole: Mapping[str, int],
+    holes: Iterable[Hole],
+    most: int | None = None,
 ) -> tuple[Target, ...]:
-    """A target for each place near a region that no table knows, of what something speaks for besides the arguments.
+    """A target for each of these near a region that no table knows, of what something speaks for besides the arguments.
 
     What is only `shown`, or timed, has made what it captures.
     What the object that makes the call is seen to be given counts more than what would fit.
     Of modules, those that are `whole` models count, each with how many others it is built of.
+    Where more than `most` classes are spoken for, none is proposed.
     """
     candidates, ambiguous = Candidates(interpreter, files), interpreter.project.ambiguous
     found: dict[tuple[str, str | None], Target] = {}
-    for hole in find_holes(interpreter.regions.values()):
+    for hole in holes:
         if hole.hops > MAX_HOPS or telling(interpreter, hole):
             continue
         at = hole.functions[-1].partition(".<locals>")[0]
@@ -56,7 +62,7 @@ def propose_targets(
         if not handed:
             callee, method = candidates.callee(hole), candidates.method(hole)
             chosen = _told(callee, method, fitting, whole, interpreter.lexicon.modules)
-        runs = tuple(_patterns(chosen, fitting))
+        runs = () if most is not None and len(chosen) > most else tuple(_patterns(chosen, fitting))
         if runs:
             found.setdefault(key, Target(at, runs, key[1]))
     return tuple(found.values())
