@@ -114,7 +114,7 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
     """
     index, names = module.index, interpreter.lexicon.phases
     for name in [*index.functions, *index.classes, *(index.imports if module.is_package else ())]:
-        found = None if name.startswith("_") else _origin(interpreter, module, name)
+        found = None if name.startswith("_") else origin_of(interpreter, module, name)
         if isinstance(found, Definition):
             is_beside = names["checks"].match(found.name) or _sets_up(interpreter, found)
             if not is_beside and not _is_outside(interpreter, found, None) and takes_tensors(interpreter, found, None):
@@ -166,7 +166,7 @@ def _describes(interpreter: Interpreter, decorator: ir.Expr) -> bool:
     return interpreter.lexicon.operators["describes"].match(last_name(called) or "") is not None
 
 
-def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition | ClassDefinition | None:
+def origin_of(interpreter: Interpreter, module: Module, name: str) -> Definition | ClassDefinition | None:
     """What a name stands for that modules may import from each other."""
     for _ in range(MAX_HANDS):
         if name in module.index.functions:

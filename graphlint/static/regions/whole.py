@@ -1,4 +1,9 @@
-"""Files in, the models of theirs out that no other model is built of: these are what somebody may capture whole."""
+"""Files in, the models of theirs out that no other model is built of: these are what somebody may capture whole.
+
+A model is built of what its statement names, as its module knows that name: `MoELayer` of another package is another
+one. What it asks an object for, as `isinstance(self.mlp, MoELayer)` does, was made by somebody else; what only tests
+build on is whole all the same.
+"""
 
 from __future__ import annotations
 
@@ -12,35 +17,38 @@ from graphlint.reading.questions import Holds
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.regions.exports import is_captured_whole
+from graphlint.static.regions.exports import is_captured_whole, origin_of
 from graphlint.static.regions.inherited import inherited_passes
 
-_WORD = re.compile(r"[A-Za-z_]\w*")
+_BESIDE = re.compile(r'"""(?:.|\n)*?"""|\bis(?:instance|subclass)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)')
+_NAME = re.compile(r"(\.?)\b([A-Za-z_]\w*)(\(?)")
 
 
 @dataclass
 class Models:
-    """The models that files define, each with the names of those that its statement speaks of."""
+    """The models that files define, each with those that its statement speaks of."""
 
     interpreter: Interpreter
     files: Iterable[Path]
 
     @cached_property
-    def parts(self) -> dict[ClassDefinition, set[str]]:
+    def parts(self) -> dict[ClassDefinition, set[ClassDefinition]]:
         models = list(_models(self.interpreter, self.files))
-        names = {cls.name for cls in models}
-        return {cls: _names_in(self.interpreter, cls) & names for cls in models}
+        alike: dict[str, list[ClassDefinition]] = {}
+        for cls in models:
+            alike.setdefault(cls.name, []).append(cls)
+        return {cls: set(_named_in(self.interpreter, cls, alike)) for cls in models}
 
     def whole(self, shown: Set[Path], reached: Container[str]) -> dict[ClassDefinition, int]:
         """The models that no other one uses and no region has `reached`, but for what is only `shown`.
 
         Each is told with how many others it is built of.
         """
-        used = {name for held in self.parts.values() for name in held}
+        used = {part for cls, held in self.parts.items() if cls.module.path not in shown for part in held}
         return {
             cls: len(_built_of(cls, self.parts))
             for cls in self.parts
-            if cls.name not in used
+            if cls not in used
             and entry_of(cls) not in reached
             and not is_test(cls.module.name)
             and cls.module.path not in shown
@@ -53,15 +61,14 @@ def entry_of(cls: ClassDefinition) -> str:
     return f"{cls.module.name}:{cls.qualname}.forward"
 
 
-def _built_of(cls: ClassDefinition, parts: Mapping[ClassDefinition, set[str]]) -> set[str]:
+def _built_of(cls: ClassDefinition, parts: Mapping[ClassDefinition, set[ClassDefinition]]) -> set[str]:
     """The models of its file that a model names, those that they name, and the names of models elsewhere."""
-    near = {other.name: other for other in parts if other.module is cls.module}
-    found, pending = set[str](), [cls]
+    found, pending = set[ClassDefinition](), [cls]
     while pending:
-        for name in parts[pending.pop()] - found:
-            found.add(name)
-            pending += [near[name]] if name in near else []
-    return found
+        for part in parts[pending.pop()] - found:
+            found.add(part)
+            pending += [part] if part.module is cls.module else []
+    return {part.name for part in found}
 
 
 def _models(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[ClassDefinition]:
@@ -83,10 +90,21 @@ def _forward_of(interpreter: Interpreter, cls: ClassDefinition) -> ClassDefiniti
     return found[1] if found is not None and is_captured_whole(interpreter, found[1]) else None
 
 
-def _names_in(interpreter: Interpreter, cls: ClassDefinition) -> set[str]:
-    """The names in the statement of a class besides its own, and that of one whose `forward` it has; those of its other
-    bases are among them.
+def _named_in(
+    interpreter: Interpreter, cls: ClassDefinition, alike: Mapping[str, list[ClassDefinition]]
+) -> Iterator[ClassDefinition]:
+    """The models that the statement of a class names besides itself, and that whose `forward` it has; those of its
+    other bases are among them.
     """
     base = _forward_of(interpreter, cls)
     own = {cls.name} if base is None else {cls.name, base.name}
-    return set(_WORD.findall(cls.module.source_of(cls.segment, is_exact=True))) - own
+    text = _BESIDE.sub(" ", cls.module.source_of(cls.segment, is_exact=True))
+    imports = cls.module.index.imports
+    for dot, name, bracket in dict.fromkeys(_NAME.findall(text)):
+        if name in own or not (name in alike or any(one.member in alike for one in imports.get(name, ()))):
+            continue
+        meant = None if dot else origin_of(interpreter, cls.module, name)
+        if isinstance(meant, ClassDefinition):
+            yield from (one for one in alike.get(meant.name, ()) if one is meant)
+        elif meant is None and (dot or bracket):  # of a module, or from somewhere that is not seen
+            yield from alike.get(name, ())
