@@ -28,6 +28,7 @@ MAX_ROUNDS = 3  # holes in what targets run, and in what those of these run
 BUDGET = 12000  # contexts that the functions of known engines may take
 ANYTHING = Arguments((), (), UNKNOWN, UNKNOWN)
 FEW = 6  # functions that are run for a hole though no target names them
+GUESSED = 4000  # contexts that these may take in all
 SHARE = 1500  # of these each may take, before it is run for few kinds of arguments
 
 Find = Callable[[str], list[Named]]
@@ -68,7 +69,7 @@ class Targets:
 
     def guess(self, targets: Iterable[Target]) -> None:
         """Run what nobody has named, but few classes fit: that it is one of these is a condition of all behind it."""
-        limit = len(self.interpreter.contexts) + BUDGET
+        limit = len(self.interpreter.contexts) + GUESSED
         for target in targets:
             self._run(target, self.left, self._match, limit, FEW)
         self.left = [hole for hole in self.left if hole.span not in self.followed]
