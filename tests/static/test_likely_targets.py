@@ -79,3 +79,38 @@ def test_what_a_declared_function_calls_is_not_guessed(tmp_path: Path) -> None:
     program = RUNNER.replace("with torch.cuda.graph(graph):", "if graph:")
     analysis = analyse(tmp_path, program, regions=("serve.runner:Runner.capture",))
     assert [] == analysis.found and [(2, 0, 0)] == told(analysis)
+
+
+ALONE = """
+import torch
+from torch import nn
+
+class Runner:
+    def __init__(self, model):
+        self.model = model
+
+    def capture(self, x):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            self.model(x, {given})
+
+class Head(nn.Module):
+    def forward(self, x, scale):
+        return x.item()
+
+class Tail(nn.Module):
+    def forward(self, x, {second}):
+        return x.item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "second", "found"),
+    [("scale=1", "shift", [("main.py", 15, "GL101")]), ("scale=1", "scale", []), ("shape=1", "shift", [])],
+)
+def test_the_only_class_that_takes_a_call_is_meant(
+    tmp_path: Path, given: str, second: str, found: list[tuple[str, int, str]]
+) -> None:
+    """Of two that are built of nothing, neither is; where none takes the arguments, nothing is known."""
+    x = 'torch.ones(4, device="cuda")'
+    program = ALONE.format(given=given, second=second).replace("self.model(x", f"self.model({x}")
+    assert found == analyse(tmp_path, program).found

@@ -86,7 +86,8 @@ def _told(
     whole: Mapping[str, int],
     words: Mapping[str, Set[str]],
 ) -> list[tuple[ClassDefinition, str]]:
-    """The classes that a call speaks of: they share a word with its name; where that is as good as none, models.
+    """The classes that a call speaks of: they share a word with its name; where that is as good as none, models, or
+    the only one that takes it.
 
     What is called by the name of a function may be anything that is handed in. Of an object whose name says nothing,
     the method tells which classes are meant.
@@ -97,7 +98,7 @@ def _told(
     if said & words["functions"]:
         return []
     if not said:
-        return fitting if is_method else [one for one in fitting if whole.get(_entry(*one))]
+        return fitting if is_method or len(fitting) == 1 else [one for one in fitting if whole.get(_entry(*one))]
     named = _sharing(said, fitting) or _sharing(_words(names) - words["general"], fitting)
     return [one for one in named if _entry(*one) in whole] or named
 
