@@ -78,3 +78,43 @@ def test_what_a_model_is_built_of_is_no_candidate(tmp_path: Path, given: dict[st
 def test_what_a_model_only_speaks_of_is_a_candidate(tmp_path: Path, given: dict[str, str]) -> None:
     """To ask for a class, to mention it, or to have one of the same name builds nothing of it."""
     assert BLOCK in candidates(tmp_path, **given)
+
+
+DERIVED = """
+# file: serve/__init__.py
+# file: serve/router.py
+from torch import nn
+
+class Router(nn.Module):
+    def forward(self, x):
+        return x.relu()
+
+class Fast(Router):
+    def forward(self, x):
+        return x
+# file: serve/{file}.py
+from dataclasses import dataclass
+from serve.specs import Spec
+from serve.router import Fast, Router
+{made}
+"""
+
+
+@pytest.mark.parametrize(
+    ("file", "made", "is_whole"),
+    [
+        ("main", "router = Router()", True),
+        ("main", "spec = Spec(module=Router)", True),
+        ("main", "@dataclass\nclass Parts:\n    router: type = Router", True),
+        ("main", "class Other(Router):\n    limit = 1", False),
+        ("main", "def route(router: Router):\n    return Router.forward", False),
+        ("main", "fast = Fast()", False),
+        ("test_main", "router = Router()", False),
+        ("main", "class Router:\n    pass\n\nrouter = Router()", False),
+    ],
+)
+def test_a_base_is_a_candidate_if_somebody_makes_it(tmp_path: Path, file: str, made: str, is_whole: bool) -> None:
+    """What others derive from is mostly there for that alone."""
+    write(tmp_path, DERIVED.format(file=file, made=made))
+    models = static.survey([tmp_path], Config(root=tmp_path)).models
+    assert is_whole is ("serve.router:Router.forward" in models) and "serve.router:Fast.forward" in models

@@ -2,13 +2,14 @@
 
 A model is built of what its statement names, as its module knows that name: `MoELayer` of another package is another
 one. What it asks an object for, as `isinstance(self.mlp, MoELayer)` does, was made by somebody else; what only tests
-build on is whole all the same.
+build on is whole all the same. To derive from a class builds nothing of it, either, but most of such are there for that
+alone: one that is made somewhere, or handed on as in `ModuleSpec(module=Router)`, is a model of its own.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Iterator, Mapping, Set
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +23,7 @@ from graphlint.static.regions.inherited import inherited_passes
 
 _BESIDE = re.compile(r'"""(?:.|\n)*?"""|\bis(?:instance|subclass)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)')
 _NAME = re.compile(r"(\.?)\b([A-Za-z_]\w*)(\(?)")
+_BINDING = ("class ", "from ", "import ")
 
 
 @dataclass
@@ -29,7 +31,7 @@ class Models:
     """The models that files define, each with those that its statement speaks of."""
 
     interpreter: Interpreter
-    files: Iterable[Path]
+    files: Sequence[Path]
 
     @cached_property
     def parts(self) -> dict[ClassDefinition, set[ClassDefinition]]:
@@ -44,16 +46,37 @@ class Models:
 
         Each is told with how many others it is built of.
         """
-        used = {part for cls, held in self.parts.items() if cls.module.path not in shown for part in held}
+        built_on, derived = set[ClassDefinition](), set[ClassDefinition]()
+        for cls, held in self.parts.items():
+            if cls.module.path not in shown:
+                bases = {base for base in self.interpreter.classes.order(cls)[1:] if isinstance(base, ClassDefinition)}
+                built_on |= held - bases
+                derived |= held & bases
         return {
             cls: len(_built_of(cls, self.parts))
             for cls in self.parts
-            if cls not in used
+            if cls not in built_on
             and entry_of(cls) not in reached
             and not is_test(cls.module.name)
             and cls.module.path not in shown
             and self.interpreter.project.is_named(cls.module)
+            and (cls not in derived or self._is_made(cls, shown))
         }
+
+    def _is_made(self, cls: ClassDefinition, shown: Set[Path]) -> bool:
+        """Whether a file makes objects of a class that has a `forward`, or assigns it to something."""
+        if "forward" not in cls.methods:
+            return False
+        making = re.compile(rf"=\s*{cls.name}\b(?!\s*[.\[])|(?<![\w.]){cls.name}\(")
+        project = self.interpreter.project
+        for path in self.files:
+            if path not in shown and project.ask(path, Holds([cls.name])):
+                module = project.module_at(path)
+                lines = (line for line in module.text.splitlines() if not line.lstrip().startswith(_BINDING))
+                is_it = not is_test(module.name) and origin_of(self.interpreter, module, cls.name) is cls
+                if is_it and any(making.search(line) for line in lines):
+                    return True
+        return False
 
 
 def entry_of(cls: ClassDefinition) -> str:
