@@ -66,6 +66,7 @@ def test_what_is_declared_takes_the_place_of_what_is_likely(tmp_path: Path) -> N
         ("serve/runner.py", "tests/test_runner.py"),  # tests capture what they have made
         ("self.model(ids, scale=host)", "self.step(ids, scale=host)"),  # a function is handed in, and may be any
         ("self.model(ids, scale=host)", "self.encoder(ids, scale=host)"),  # none is called so
+        ("self.model(ids, scale=host)", "self.first(ids, scale=host)"),  # one is, but that may be chance
         ("self.model(ids, scale=host)", "self.model(ids, scale=host, other=1)"),  # none takes that
     ],
 )

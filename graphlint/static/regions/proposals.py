@@ -61,7 +61,7 @@ def propose_targets(
         chosen = [one for one in fitting if one[0].name in handed]
         if not handed:
             callee, method = candidates.callee(hole), candidates.method(hole)
-            chosen = _told(callee, method, fitting, whole, interpreter.lexicon.modules)
+            chosen = _told(callee, method, fitting, whole, interpreter.lexicon.modules, is_guess=most is not None)
         runs = () if most is not None and len(chosen) > most else tuple(_patterns(chosen, fitting))
         if runs:
             found.setdefault(key, Target(at, runs, key[1]))
@@ -85,17 +85,18 @@ def _told(
     fitting: list[tuple[ClassDefinition, str]],
     whole: Mapping[str, int],
     words: Mapping[str, Set[str]],
+    is_guess: bool,
 ) -> list[tuple[ClassDefinition, str]]:
     """The classes that a call speaks of: they share a word with its name; where that is as good as none, models, or
     the only one that takes it.
 
     What is called by the name of a function may be anything that is handed in. Of an object whose name says nothing,
-    the method tells which classes are meant.
+    the method tells which classes are meant. A word that a class shares by chance is not enough for a guess.
     """
     names = spelt(callee)
     is_method = any(name == method for _, name in fitting)
     said = _words(names[:-1] if is_method else names) - words["general"]
-    if said & words["functions"]:
+    if said & words["functions"] or (is_guess and said and not is_method):
         return []
     if not said:
         return fitting if is_method or len(fitting) == 1 else [one for one in fitting if whole.get(_entry(*one))]
