@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from static.analysis import Analysis, analyse
+from static.analysis import Analysis, analyse, write
 from static.test_captured_targets import AT, RUNNER
 
+from graphlint import static
+from graphlint.config import Config
 from graphlint.finding import Confidence
 from graphlint.static.regions import targets
 from graphlint.targets import Target
@@ -105,13 +107,13 @@ class Tail(nn.Module):
 
 
 @pytest.mark.parametrize(
-    ("given", "second", "found"),
-    [("scale=1", "shift", [("main.py", 15, "GL101")]), ("scale=1", "scale", []), ("shape=1", "shift", [])],
+    ("given", "second", "runs"),
+    [("scale=1", "shift", [("main:Head.forward",)]), ("scale=1", "scale", []), ("shape=1", "shift", [])],
 )
-def test_the_only_class_that_takes_a_call_is_meant(
-    tmp_path: Path, given: str, second: str, found: list[tuple[str, int, str]]
+def test_the_only_class_that_takes_a_call_is_proposed(
+    tmp_path: Path, given: str, second: str, runs: list[tuple[str, ...]]
 ) -> None:
-    """Of two that are built of nothing, neither is; where none takes the arguments, nothing is known."""
-    x = 'torch.ones(4, device="cuda")'
-    program = ALONE.format(given=given, second=second).replace("self.model(x", f"self.model({x}")
-    assert found == analyse(tmp_path, program).found
+    """Of two that are built of nothing, neither is; who runs it anyway would run what the program never hands in."""
+    folder = write(tmp_path, ALONE.format(given=given, second=second))
+    assert runs == [target.runs for target in static.survey([folder], Config(root=folder)).targets]
+    assert [] == analyse(tmp_path, ALONE.format(given=given, second=second)).found

@@ -91,15 +91,16 @@ def _told(
     the only one that takes it.
 
     What is called by the name of a function may be anything that is handed in. Of an object whose name says nothing,
-    the method tells which classes are meant. A word that a class shares by chance is not enough for a guess.
+    the method tells which classes are meant. What a class shares by chance, or takes alone, is not enough for a guess.
     """
     names = spelt(callee)
     is_method = any(name == method for _, name in fitting)
     said = _words(names[:-1] if is_method else names) - words["general"]
-    if said & words["functions"] or (is_guess and said and not is_method):
+    if said & words["functions"] or (is_guess and (said or is_method)):
         return []
     if not said:
-        return fitting if is_method or len(fitting) == 1 else [one for one in fitting if whole.get(_entry(*one))]
+        is_only = len(fitting) == 1 and not is_guess
+        return fitting if is_method or is_only else [one for one in fitting if whole.get(_entry(*one))]
     named = _sharing(said, fitting) or _sharing(_words(names) - words["general"], fitting)
     return [one for one in named if _entry(*one) in whole] or named
 
