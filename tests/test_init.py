@@ -1048,6 +1048,8 @@ def scale_alike(x: torch.Tensor) -> torch.Tensor:
         ("from kernels.attention import other", "tests/test_attention.py", "", False),
         ("from kernels.attention import attend", "kernels/engine.py", "", False),
         ("from kernels.attention import attend", "tests/test_attention.py", "captures", False),
+        ("from kernels.attention import attend", "tests/test_attention.py", "captures, and calls it nowhere", True),
+        ("from kernels.attention import other", "tests/test_attention.py", "captures, and calls it nowhere", False),
         ("from kernels.attention import attend", "tests/test_attention.py", "offers nothing", False),
         ("from kernels.attention import attend", "tests/test_attention.py", "promises nothing", False),
     ],
@@ -1055,7 +1057,7 @@ def scale_alike(x: torch.Tensor) -> torch.Tensor:
 def test_what_tests_import_from_a_module_of_a_library_is_offered(
     tmp_path: Path, imports: str, path: str, more: str, is_offered: bool
 ) -> None:
-    """Packages export a part of what they hold; what captures by itself runs the rest by itself."""
+    """Packages export a part of what they hold; what captures by itself runs by itself what it calls."""
     offer = "" if more == "offers nothing" else "from kernels.ops import scale\n"
     program = f"""
 # file: kernels/__init__.py
@@ -1077,7 +1079,9 @@ def run(x):
     files = f"# file: {path}\n{imports}\n"
     if more == "promises nothing":
         program = program.replace("def attend(x: torch.Tensor):", "def attend(x):\n    x = torch.relu(x)")
-    if more == "captures":
+    if more.endswith("nowhere"):
+        program = program.replace("return attend(x)", "return x")
+    if more.startswith("captures"):
         files += CAPTURE.replace("from serve.model import Gate", "from gate import Gate").lstrip("\n")
     found = survey(write(tmp_path, program.lstrip("\n") + files))
     assert is_offered is ("kernels.attention:attend" in found.exports)

@@ -77,6 +77,7 @@ from graphlint.static.regions.assumed import assume
 from graphlint.static.regions.declarations import check_names, declare
 from graphlint.static.regions.elsewhere import keep_checked
 from graphlint.static.regions.holes import tell_holes
+from graphlint.static.regions.likely import run_likely
 from graphlint.static.regions.search import Search
 from graphlint.static.regions.survey import Survey, look_around
 from graphlint.static.regions.targets import Targets, capturing, rows_for
@@ -198,7 +199,7 @@ def _declared(
     """What regions reach that are declared, and those that are known by now."""
     declare(interpreter, patterns, files)
     targets = Targets(interpreter, files, config.targets, known)
-    found = _followed(interpreter, targets)
+    found = _followed(interpreter, targets, guesses=not config.targets)
     found.reached.holes |= tell_holes(interpreter, files, targets.left)
     return found._replace(around=_told(Rehearsal(interpreter, interpreter.detectors).run_declared()))
 
@@ -252,16 +253,18 @@ def _told(found: Iterable[Told]) -> tuple[tuple[Occurrence, str, Region], ...]:
     return tuple((one.occurrence, one.function, one.region) for one in found)
 
 
-def _followed(interpreter: Interpreter, targets: Targets) -> _Part:
-    """What the regions reach that are known by now, and what is run in them."""
+def _followed(interpreter: Interpreter, targets: Targets, guesses: bool = False) -> _Part:
+    """What the regions reach that are known by now, and what is run in them, or may be by all that the code tells."""
     targets.run()
+    if guesses:
+        run_likely(targets)
     opened = interpreter.regions.values()
     for path in {Path(one.region.path) for one in opened}:
         interpreter.project.module_at(path).check_syntax()  # told there, even if nothing leads to what is broken
     interpreter.settle()
     reached = gather(opened, interpreter)
-    reached.followed = set(targets.followed)
-    reached.holes = {span: one.told() for span, one in targets.followed.items() if one.left_out}
+    reached.followed = {span for span, one in targets.followed.items() if not one.is_guess}
+    reached.holes = {span: one.told() for span, one in targets.followed.items() if one.left_out or one.is_guess}
     return _Part(reached, interpreter.project.problems())
 
 

@@ -41,8 +41,8 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
     """What may be captured by those who use these files, as `module:qualname`; not what is only `shown`.
 
     The modules of a package that exports nothing may be there to be imported one by one, for what nothing else calls,
-    unless the library captures by itself; so may those of other packages, for what the tests of these import so. What
-    somebody imports under the name of a reference is one.
+    unless the library captures by itself; so may those of other packages, for what the tests of these import so, and
+    what the library does not call where it captures. What somebody imports under the name of a reference is one.
     """
     found_in = [interpreter.project.module_at(path) for path in files]
     modules = [m for m in found_in if m.path not in shown and interpreter.project.is_named(m)]
@@ -59,9 +59,10 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
                 if not is_called(interpreter, one.rpartition(":")[2], shown)
             )
             found.update(dict.fromkeys(offering))
-    if not captures:
-        inside = [one for one in public if any(_is_below(one.name, package) for package in offered if offered[package])]
-        found.update(dict.fromkeys(_tried(interpreter, inside, map(interpreter.project.module_at, shown))))
+    inside = [one for one in public if any(_is_below(one.name, package) for package in offered if offered[package])]
+    for one in _tried(interpreter, inside, map(interpreter.project.module_at, shown)):
+        if not (captures and is_called(interpreter, one.rpartition(":")[2], shown)):
+            found[one] = None
     found.update(dict.fromkeys(_training(interpreter, [m for m in modules if not is_test(m.name)])))
     references = {
         f"{origin.module}:{origin.member}"
@@ -115,7 +116,7 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
     """
     index, names = module.index, interpreter.lexicon.phases
     for name in [*index.functions, *index.classes, *(index.imports if module.is_package else ())]:
-        found = None if name.startswith("_") else _origin(interpreter, module, name)
+        found = None if name.startswith("_") else origin_of(interpreter, module, name)
         if isinstance(found, Definition):
             is_beside = names["checks"].match(found.name) or _sets_up(interpreter, found)
             if not is_beside and not _is_outside(interpreter, found, None) and takes_tensors(interpreter, found, None):
@@ -167,7 +168,7 @@ def _describes(interpreter: Interpreter, decorator: ir.Expr) -> bool:
     return interpreter.lexicon.operators["describes"].match(last_name(called) or "") is not None
 
 
-def _origin(interpreter: Interpreter, module: Module, name: str) -> Definition | ClassDefinition | None:
+def origin_of(interpreter: Interpreter, module: Module, name: str) -> Definition | ClassDefinition | None:
     """What a name stands for that modules may import from each other."""
     for _ in range(MAX_HANDS):
         if name in module.index.functions:

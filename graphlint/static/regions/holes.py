@@ -76,11 +76,15 @@ def find_holes(regions: Iterable[OpenRegion]) -> list[Hole]:
 
 @dataclass(slots=True)
 class Followed:
-    """The functions that targets named for a hole, and how many were not run, since others had used up the budget."""
+    """The functions that targets named for a hole, and how many were not run, since others had used up the budget.
+
+    Where nobody has named them, they are a guess.
+    """
 
     hole: Hole
     run: set[str] = field(default_factory=set)
     left_out: int = 0
+    is_guess: bool = False
 
     def told(self) -> finding.Hole:
         return self.hole.told(self.left_out + len(self.run), len(self.run), self.left_out)

@@ -12,7 +12,7 @@ from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.regions.handed import classes_handed_in
-from graphlint.static.regions.holes import MAX_HOPS, Candidates, find_holes, spelt
+from graphlint.static.regions.holes import MAX_HOPS, Candidates, Hole, find_holes, spelt
 from graphlint.static.regions.patterns import is_named
 from graphlint.static.regions.targets import telling
 from graphlint.static.syntax import ir
@@ -24,17 +24,23 @@ SHARE = 10  # a group that is less than one in so many says nothing of what is c
 
 
 def propose_targets(
-    interpreter: Interpreter, files: Sequence[Path], shown: Set[Path], whole: Mapping[str, int]
+    interpreter: Interpreter,
+    files: Sequence[Path],
+    shown: Set[Path],
+    whole: Mapping[str, int],
+    holes: Iterable[Hole],
+    most: int | None = None,
 ) -> tuple[Target, ...]:
-    """A target for each place near a region that no table knows, of what something speaks for besides the arguments.
+    """A target for each of these near a region that no table knows, of what something speaks for besides the arguments.
 
     What is only `shown`, or timed, has made what it captures.
     What the object that makes the call is seen to be given counts more than what would fit.
     Of modules, those that are `whole` models count, each with how many others it is built of.
+    Where more than `most` classes are spoken for, none is proposed.
     """
     candidates, ambiguous = Candidates(interpreter, files), interpreter.project.ambiguous
     found: dict[tuple[str, str | None], Target] = {}
-    for hole in find_holes(interpreter.regions.values()):
+    for hole in holes:
         if hole.hops > MAX_HOPS or telling(interpreter, hole):
             continue
         at = hole.functions[-1].partition(".<locals>")[0]
@@ -55,8 +61,8 @@ def propose_targets(
         chosen = [one for one in fitting if one[0].name in handed]
         if not handed:
             callee, method = candidates.callee(hole), candidates.method(hole)
-            chosen = _told(callee, method, fitting, whole, interpreter.lexicon.modules)
-        runs = tuple(_patterns(chosen, fitting))
+            chosen = _told(callee, method, fitting, whole, interpreter.lexicon.modules, is_guess=most is not None)
+        runs = () if most is not None and len(chosen) > most else tuple(_patterns(chosen, fitting))
         if runs:
             found.setdefault(key, Target(at, runs, key[1]))
     return tuple(found.values())
@@ -79,19 +85,22 @@ def _told(
     fitting: list[tuple[ClassDefinition, str]],
     whole: Mapping[str, int],
     words: Mapping[str, Set[str]],
+    is_guess: bool,
 ) -> list[tuple[ClassDefinition, str]]:
-    """The classes that a call speaks of: they share a word with its name; where that is as good as none, models.
+    """The classes that a call speaks of: they share a word with its name; where that is as good as none, models, or
+    the only one that takes it.
 
     What is called by the name of a function may be anything that is handed in. Of an object whose name says nothing,
-    the method tells which classes are meant.
+    the method tells which classes are meant. What a class shares by chance, or takes alone, is not enough for a guess.
     """
     names = spelt(callee)
     is_method = any(name == method for _, name in fitting)
     said = _words(names[:-1] if is_method else names) - words["general"]
-    if said & words["functions"]:
+    if said & words["functions"] or (is_guess and (said or is_method)):
         return []
     if not said:
-        return fitting if is_method else [one for one in fitting if whole.get(_entry(*one))]
+        is_only = len(fitting) == 1 and not is_guess
+        return fitting if is_method or is_only else [one for one in fitting if whole.get(_entry(*one))]
     named = _sharing(said, fitting) or _sharing(_words(names) - words["general"], fitting)
     return [one for one in named if _entry(*one) in whole] or named
 

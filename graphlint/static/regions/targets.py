@@ -27,6 +27,8 @@ from graphlint.values import UNKNOWN, Arguments, Value, union
 MAX_ROUNDS = 3  # holes in what targets run, and in what those of these run
 BUDGET = 12000  # contexts that the functions of known engines may take
 ANYTHING = Arguments((), (), UNKNOWN, UNKNOWN)
+FEW = 6  # functions that are run for a hole though no target names them
+GUESSED = 4000  # contexts that these may take in all
 SHARE = 1500  # of these each may take, before it is run for few kinds of arguments
 
 Find = Callable[[str], list[Named]]
@@ -65,14 +67,26 @@ class Targets:
             holes = find_holes(self.interpreter.regions.values())
         self.left = [hole for hole in found if hole.span not in self.followed]
 
+    def guess(self, targets: Iterable[Target]) -> None:
+        """Run what nobody has named, but few classes fit: that it is one of these is a condition of all behind it."""
+        limit = len(self.interpreter.contexts) + GUESSED
+        for target in targets:
+            self._run(target, self.left, self._match, limit, FEW)
+        self.left = [hole for hole in self.left if hole.span not in self.followed]
+
     def _find(self, pattern: str) -> list[Named]:
         return find_functions(self.interpreter, pattern, self.files, "target")
 
     def _match(self, pattern: str) -> list[Named]:
         return matching(self.interpreter, pattern, self.files)
 
-    def _run(self, target: Target, holes: Iterable[Hole], find: Find, limit: int | None) -> None:
-        """Run the functions of a target for the holes that it means, up to this number of contexts in all."""
+    def _run(
+        self, target: Target, holes: Iterable[Hole], find: Find, limit: int | None, few: int | None = None
+    ) -> None:
+        """Run the functions of a target for the holes that it means, up to this number of contexts in all.
+
+        What is a guess is run if it names no more than a `few`.
+        """
         if target in self.done:
             return
         places = {named.runs_as for named in find(target.at)} if limit is None else set[str]()
@@ -80,17 +94,19 @@ class Targets:
         if not meant and limit is not None:
             return
         functions = [named for pattern in target.runs for named in self._named(pattern, find, meant)]
+        if few is not None and len(functions) > few:
+            return
         for model, named in enumerate(_spread(functions) if meant else ()):
             for call, hole in enumerate(_fitting(named, meant, target.call is not None)):
                 self.done.add(target)
-                told = self.followed.setdefault(hole.span, Followed(hole))
+                told = self.followed.setdefault(hole.span, Followed(hole, is_guess=few is not None))
                 made = len(self.interpreter.contexts)
                 # What the first of an engine shows of its other calls holds for the rest of them.
                 if limit is not None and (made > limit or (model and call)):
                     told.left_out += named.entry not in told.run
                 else:
                     self.interpreter.limit = MAX_CONTEXTS if limit is None else min(limit, made + SHARE)
-                    _call(self.interpreter, named, hole)
+                    _call(self.interpreter, named, hole, is_guess=few is not None)
                     self.interpreter.limit = MAX_CONTEXTS
                     told.run.add(named.entry)
 
@@ -169,7 +185,7 @@ def _spread(functions: Iterable[Named]) -> list[Named]:
     return ordered
 
 
-def _call(interpreter: Interpreter, named: Named, hole: Hole) -> None:
+def _call(interpreter: Interpreter, named: Named, hole: Hole, is_guess: bool) -> None:
     signature = named.signature()
     if signature is None:
         return
@@ -177,12 +193,14 @@ def _call(interpreter: Interpreter, named: Named, hole: Hole) -> None:
     arguments = _arguments(interpreter, signature, receiver, hole.made.arguments)
     frame, node = hole.made.frame, hole.made.node
     before = frame.assumed
-    if hole.made.arguments.star is not None and isinstance(node, ir.Call):  # it may be handed more than is known
+    is_open = hole.made.arguments.star is not None  # it may be handed more than is known
+    if (is_guess or is_open) and isinstance(node, ir.Call):
         frame.assumed = (*before, Assumption(frame.function, node.func, form=f"{{}} is {named.qualname}"))
     interpreter.begin()
     interpreter.calls.call(callee, arguments, node, frame)
     frame.assumed = before
-    hole.context.unresolved.pop(hole.span, None)
+    if not is_guess:
+        hole.context.unresolved.pop(hole.span, None)
 
 
 def _arguments(interpreter: Interpreter, function: Function, receiver: Value | None, given: Arguments) -> Arguments:
