@@ -195,10 +195,14 @@ class RepeatedState(Event):
 
 @dataclass(frozen=True, slots=True)
 class GraphCollected(Event):
-    """A graph is kept in a container that nothing bounds: under a `key` of what the caller gave, or beside its like."""
+    """A graph is kept in a container that nothing bounds: under a `key` of what the caller gave, or beside its like.
+
+    Where it is torch that keeps it, for each `size` that the program says will vary, there is no container to be seen.
+    """
 
     by_key: bool
     is_sure: bool
+    by_size: bool = False
 
 
 @dataclass(frozen=True, slots=True)
