@@ -19,15 +19,16 @@ from graphlint.static.life.tensors import is_start
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import last_name, walk
 
-_ASKED = HoldsAny(["graph"], r"\.(?:fill_|zero_)\(")
 _RESETTING = frozenset({"fill_", "zero_"})
 _OF_HOST = ("cpu", "host", "np")  # the last words of what no graph reads
 
 
 def left_behind(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tuple[PartialFill, Place, Capture]]:
     """The fills of a part of a buffer that is never reset, in functions that reset one of its kind."""
+    life = interpreter.lexicon.life
+    asked = HoldsAny([*life["hooks"], *(f".{name}(" for name in life["replays"])], r"\.(?:fill_|zero_)\(")
     for path in files:
-        if not interpreter.project.ask(path, _ASKED):
+        if not interpreter.project.ask(path, asked):
             continue
         for definition in interpreter.project.module_at(path).index.all_functions():
             is_asked = any(definition.module.holds(definition.segment, word) for word in _RESETTING)
