@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from graphlint.rule import Confidence, GraphCollected, Growth, Hit, SharedPool, StateWrite, fresh_tensor
 
 _BOUND = "keep a fixed set of sizes, share one pool, and drop graphs with `reset()`"
-_PAD = "pad to a few sizes, or compile it without graphs, as by `mode=\"max-autotune-no-cudagraphs\"`"
+_PAD = 'pad to a few sizes, or compile it without graphs, as by `mode="max-autotune-no-cudagraphs"`'
 
 
 def detect(event: StateWrite | Growth | GraphCollected | SharedPool) -> Iterator[Hit]:
