@@ -33,9 +33,9 @@ def sized_graphs(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tu
         functions = [one for one in made if one is not None]
         helpers = {one.code.name for one in functions if _marked_in(one.code, marks) & _parameters(one.code)}
         called = {name for one in functions for name in _called_with(one.code, _marked_in(one.code, marks | helpers))}
-        for name, place in _compiled(interpreter, module, functions):
+        for kind, name, place in _compiled(interpreter, module, functions):
             if name in called:
-                region = Region("torch.compile", str(path), place.line)
+                region = Region(kind, str(path), place.line)
                 yield GraphCollected(True, True, by_size=True), place, Capture(Thing(), region, place, 0)
 
 
@@ -56,28 +56,31 @@ def _called_with(code: ir.Code, names: set[str]) -> Iterator[str | None]:
             yield called_name(call)
 
 
-def _compiled(interpreter: Interpreter, module: Module, functions: Sequence[Function]) -> Iterator[tuple[str, Place]]:
-    """The names of what is compiled to replay graphs, and the call that does so."""
+def _compiled(
+    interpreter: Interpreter, module: Module, functions: Sequence[Function]
+) -> Iterator[tuple[str, str, Place]]:
+    """The names of what is compiled to replay graphs, by what, and the call that does so."""
     statements = [(one, module.lowered(one)) for one in module.index.statements]
     blocks = [(Function(MODULE_CODE, module, "<module>", one.first), block) for one, block in statements]
     for function, block in [*blocks, *((one, one.code.body) for one in functions)]:
         for part in walk(block):
             made = part.value if isinstance(part, ir.Assign) else None
-            if isinstance(part, ir.Assign) and made is not None and _is_for_graphs(interpreter, module, made):
+            kind = _graphed_by(interpreter, module, made) if made is not None else None
+            if isinstance(part, ir.Assign) and made is not None and kind is not None:
                 names = (last_name(target) for target in part.targets)
-                yield from ((name, Place(function, made)) for name in names if name is not None)
+                yield from ((kind, name, Place(function, made)) for name in names if name is not None)
     for function in functions:
         for node in function.code.decorators:
-            if _is_for_graphs(interpreter, module, node):
-                yield function.code.name, Place(function, node)
+            if (kind := _graphed_by(interpreter, module, node)) is not None:
+                yield kind, function.code.name, Place(function, node)
 
 
-def _is_for_graphs(interpreter: Interpreter, module: Module, node: ir.Expr) -> bool:
-    """Whether a call compiles something, or gives what does, and asks for graphs."""
+def _graphed_by(interpreter: Interpreter, module: Module, node: ir.Expr) -> str | None:
+    """What compiles something that is called with options for graphs, or gives what does; None if nothing is."""
     if not isinstance(node, ir.Call):
-        return False
+        return None
     entry = interpreter.entries.find(interpreter.names.qualified_name(node.func, module))
-    options = {
-        one.keyword: one.value.value for one in node.arguments if one.keyword and isinstance(one.value, ir.Literal)
-    }
-    return entry is not None and entry.form == "compile" and asks_for_graphs(entry, options)
+    given = ((one.keyword, one.value) for one in node.arguments)
+    options = {keyword: value.value for keyword, value in given if keyword and isinstance(value, ir.Literal)}
+    is_asked = entry is not None and entry.form == "compile" and asks_for_graphs(entry, options)
+    return entry.kind if entry is not None and is_asked else None
