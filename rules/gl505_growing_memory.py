@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from graphlint.rule import Confidence, GraphCollected, Growth, Hit, SharedPool, StateWrite, fresh_tensor
 
 _BOUND = "keep a fixed set of sizes, share one pool, and drop graphs with `reset()`"
+_PAD = 'pad to a few sizes, or compile it without graphs, as by `mode="max-autotune-no-cudagraphs"`'
 
 
 def detect(event: StateWrite | Growth | GraphCollected | SharedPool) -> Iterator[Hit]:
@@ -17,8 +18,9 @@ def detect(event: StateWrite | Growth | GraphCollected | SharedPool) -> Iterator
     if isinstance(event, GraphCollected):
         by_key = "`{operation}` keeps one more graph, with its memory, for each new key, and nothing bounds how many"
         anew = "`{operation}` keeps each graph that is captured anew, with its memory, and resets none"
-        said = by_key if event.by_key else anew
-        yield Hit(Confidence.MEDIUM if event.is_sure else Confidence.LOW, said, _BOUND)
+        by_size = "`{operation}` is asked for graphs, and for sizes that vary: torch records and keeps a graph for each"
+        said = by_size if event.by_size else by_key if event.by_key else anew
+        yield Hit(Confidence.MEDIUM if event.is_sure else Confidence.LOW, said, _PAD if event.by_size else _BOUND)
         return
     fresh = fresh_tensor(event.value)
     if fresh is not None and (isinstance(event, Growth) or event.enlarges):

@@ -27,6 +27,10 @@ def detect(event: OutputKept | InputAdopted) -> Iterator[Hit]:
         )
         yield Hit(Confidence.MEDIUM, said, "clone the gradients of parameters")
         return
+    if event.how == "last":
+        said = "`{operation}` takes the last rows of an output, and it is the first ones that were filled"
+        yield Hit(Confidence.MEDIUM, said, "cut off what was filled, from the start")
+        return
     if event.how == "threads":
         said = "`{operation}` runs in several threads, and one fills inputs and outputs over while another needs them"
         yield Hit(Confidence.MEDIUM, said, "hold a lock from the first copy to the last read, and wait for it there")

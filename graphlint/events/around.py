@@ -148,6 +148,7 @@ class OutputKept(Event):
     Or one of what is compiled is `read` behind the next step, or `given` to the call that begins it.
     Or it is a gradient that autograd gets as it is, to be `summed` up where it lies.
     Or `threads` replay its graph, none of which waits until another one has read it.
+    Or rows are read that no request has filled: the `last` ones, where that were the first.
     `is_overwritten` says whether a replay that writes over it was seen, `is_known` whether it surely is a tensor.
     """
 
@@ -195,10 +196,14 @@ class RepeatedState(Event):
 
 @dataclass(frozen=True, slots=True)
 class GraphCollected(Event):
-    """A graph is kept in a container that nothing bounds: under a `key` of what the caller gave, or beside its like."""
+    """A graph is kept in a container that nothing bounds: under a `key` of what the caller gave, or beside its like.
+
+    Where it is torch that keeps it, for each `size` that the program says will vary, there is no container to be seen.
+    """
 
     by_key: bool
     is_sure: bool
+    by_size: bool = False
 
 
 @dataclass(frozen=True, slots=True)

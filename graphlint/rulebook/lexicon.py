@@ -40,7 +40,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "current", "default", "drawing", "filling", "foreign", "generators", "gradients", "hooks", "inferring",
         "kernels", "lasting", "launches", "lazy", "loaders", "modal", "ordering", "pairs", "parameters", "posting",
         "product", "reducing", "replays", "scripting", "selecting", "settings", "single", "sized", "stateful",
-        "states", "streams", "telling", "training", "transform", "turning", "unfilled", "uploads", "waiting", "weak",
+        "states", "streams", "telling", "training", "transform", "turning", "unfilled", "uploads", "varying", "waiting",
+        "weak",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

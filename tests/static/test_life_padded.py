@@ -74,3 +74,50 @@ def test_what_is_computed_of_all_rows_takes_in_empty_ones(tmp_path: Path, name: 
 def test_empty_rows_that_do_not_count_are_silent(tmp_path: Path, name: str) -> None:
     analysis = analyse(tmp_path, PROGRAM.format(**PLAIN | SILENT[name]))
     assert [] == [one for one in analysis.shown if one[2] == "GL511"]
+
+
+DECODE = """
+import torch
+
+class Decode:
+    def __init__(self, net, most):
+        self.net = net
+        self.x = torch.zeros(most, 4, device="cuda")
+        self.lengths = torch.zeros(most, device="cuda")
+        net(self.x, self.lengths)
+        torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = net(self.x, self.lengths)
+
+    def run(self, x, lengths):
+        n = x.shape[0]
+        self.x.zero_()
+        self.lengths.zero_()
+        {fill}
+        self.graph.replay()
+        return {take}
+"""
+FIRST = "self.x[:n].copy_(x)\n        self.lengths[:n] = lengths"
+FROM_THE_END = [
+    (FIRST, "self.y[-n:].clone()  # expect: GL510"),
+    ("self.x[:n] = x", "torch.softmax(self.y[-n:], -1)  # expect: GL510"),
+]
+IN_PLACE = [
+    (FIRST, "self.y[:n].clone()"),
+    (FIRST, "self.y[-1:].clone()"),
+    ("self.x[-n:] = x", "self.y[-n:].clone()"),
+    ("self.x[:n] = x\n        self.lengths[-n:] = lengths", "self.y[-n:].clone()"),
+]
+
+
+@pytest.mark.parametrize(("fill", "take"), FROM_THE_END)
+def test_the_last_rows_are_taken_where_the_first_were_filled(tmp_path: Path, fill: str, take: str) -> None:
+    analysis = analyse(tmp_path, DECODE.format(fill=fill, take=take))
+    assert analysis.shown == analysis.expected
+
+
+@pytest.mark.parametrize(("fill", "take"), IN_PLACE)
+def test_the_rows_are_taken_that_were_filled(tmp_path: Path, fill: str, take: str) -> None:
+    """Or a single one, or as many as some input has at its end."""
+    assert not analyse(tmp_path, DECODE.format(fill=fill, take=take)).shown

@@ -425,3 +425,42 @@ def test_a_script_is_made_of_the_source_of_what_is_compiled(tmp_path: Path, scri
     text = STEPS.replace("torch.no_grad()", f"torch.{script}") + "    a = cell(x)\n    return a + head(y)\n"
     text += "\n\nwith torch.no_grad():\n    x = torch.ones(4, 4, device='cuda')\n    run(x, x, x)\n"
     assert is_told is ("GL510" in {code for *_, code in analyse(tmp_path, text).shown})
+
+
+TABLE = """
+import torch
+
+TABLE = {{}}
+{filling}
+
+def pick(x):
+    return x.argmax(-1)
+
+class Generator:
+    def __init__(self, kind):
+        self.mode = TABLE.get(kind)
+
+    @torch.no_grad()
+    def generate(self, x, n):
+        step = pick
+        if self.mode is not None:
+            step = torch.compile(pick, mode="max-autotune", fullgraph=True)
+        found = []
+        for _ in range(n):
+            x = step(x{copied}){expected}
+            found.append(x.tolist())
+        return found
+"""
+FILLED = 'if torch.cuda.is_available():\n    TABLE["fast"] = "int8"'
+GIVEN_ON = "  # expect: GL510"
+
+
+def test_a_table_that_statements_of_the_file_fill_is_not_empty(tmp_path: Path) -> None:
+    """What it may give decides whether something is compiled, whose output is given to the next call."""
+    analysis = analyse(tmp_path, textwrap.dedent(TABLE.format(filling=FILLED, copied="", expected=GIVEN_ON)))
+    assert analysis.shown == analysis.expected
+
+
+@pytest.mark.parametrize(("filling", "copied"), [("", ""), (FILLED, ".clone()")])
+def test_an_empty_table_gives_nothing_and_a_copy_is_given_on(tmp_path: Path, filling: str, copied: str) -> None:
+    assert not analyse(tmp_path, textwrap.dedent(TABLE.format(filling=filling, copied=copied, expected=""))).shown

@@ -9,9 +9,9 @@ from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.access import Access
-from graphlint.static.life.objects import ClassRef, Closure, Frame, Instance, Object, Place, Thing
+from graphlint.static.life.objects import ClassRef, Closure, Container, Frame, Instance, Object, Place, Thing
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import calls_in
+from graphlint.static.syntax.traversal import calls_in, walk
 
 
 class Globals(Access):
@@ -86,6 +86,9 @@ class Globals(Access):
                             self.block((statement,), Frame(function, env=env))
         finally:
             self.ledger.open = under_way
+        held = env.get(name)
+        if isinstance(held, Container) and not (held.keyed or held.elements) and _is_filled_below(module, name):
+            held.is_open = True
         if name not in env:
             self._import_global(module, name)
 
@@ -137,6 +140,14 @@ class Globals(Access):
                     self.assign_global(source.module, member)
                 if member in known:
                     self.modules.setdefault(module, {})[name] = known[member]
+
+
+def _is_filled_below(module: Module, name: str) -> bool:
+    """Whether a statement at the top level puts items into what a variable holds: `TABLE[key] = value`."""
+    blocks = (module.lowered(one) for one in module.index.statements if module.holds(one, name))
+    parts = (part for block in blocks for part in walk(block) if isinstance(part, ir.Assign))
+    filled = (one.value for part in parts for one in part.targets if isinstance(one, ir.Subscript))
+    return any(isinstance(one, ir.Name) and one.id == name for one in filled)
 
 
 def _key(cls: ClassDefinition) -> str:

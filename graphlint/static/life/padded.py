@@ -1,20 +1,22 @@
-"""Rows behind a request that are filled with zeros, and that a region takes into what it computes of all rows.
+"""Rows behind a request, which are no data: a region that computes something of all rows, and who reads from the end.
 
-A mean counts them, and a normalisation over the batch learns from them. Nothing is told where the request fills
-another input of the graph as well, which may say how many rows there are.
+A mean counts them, and a normalisation over the batch learns from them. Nothing is told of that where the request fills
+another input of the graph as well, which may say how many rows there are. The last rows of what the graph gives are
+those of a request only if that filled the last ones of all that it filled.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from graphlint.rule import RowsCounted
+from graphlint.rule import OutputKept, RowsCounted
 from graphlint.static.life.inputs import Inputs, goes_to_the_end
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.modes import Modes
-from graphlint.static.life.objects import Capture, Made, Object, Place, Symbol, Thing
+from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, Symbol, Tensor, Thing
 from graphlint.static.life.record import Call, Write
-from graphlint.static.life.tensors import end_of
+from graphlint.static.life.tensors import End, end_of
+from graphlint.static.syntax import ir
 
 
 @dataclass
@@ -27,6 +29,7 @@ class Padded(Listener):
     counting: frozenset[str]
     batched: frozenset[str]
     places: dict[Capture, Place] = field(default_factory=dict)  # where a region counts its rows
+    ends: dict[Capture, End] = field(default_factory=dict)  # up to where all was filled for the last replay
 
     def answered(self, call: Call) -> None:
         extent = call.given.get(0 if isinstance(call.owner, Thing) else 1, "dim")
@@ -41,15 +44,47 @@ class Padded(Listener):
             self.places.setdefault(capture, place)
 
     def replayed(self, capture: Capture, place: Place) -> None:
-        where = self.places.get(capture)
-        if where is None:
-            return
         last = capture.replays[-1] if capture.replays else capture.ended or 0
         since = {root: self.ledger.since(root, last) for root in self.inputs.inputs(capture)}
         filled = [writes for writes in since.values() if writes]
-        bound = _padded(filled[0]) if len(filled) == 1 else None
-        if bound is not None:
+        self.ends.pop(capture, None)
+        if (end := _common_end(filled)) is not None:
+            self.ends[capture] = end
+        where, bound = self.places.get(capture), _padded(filled[0]) if len(filled) == 1 else None
+        if bound is not None and where is not None:
             self.tell(RowsCounted(bound), where, capture)
+
+    def read(self, thing: Thing, place: Place, is_sure: bool) -> None:
+        self._taken(thing)
+
+    def returned(self, value: Object, place: Place, frame: Frame) -> None:
+        self._taken(value)
+
+    def _taken(self, value: Object) -> None:
+        """Tell of the last rows of an output, as many as the first ones that were filled."""
+        if not self.ends or self.ledger.capture is not None or not isinstance(value, Tensor):
+            return
+        root = value.root
+        for capture, end in self.ends.items():
+            is_output = root.made_in is capture or (root in capture.writes and root not in capture.reads)
+            if is_output and value.made is not None and _is_from_the_end(value, value.made, end):
+                self.tell(OutputKept("last", True), value.made, capture)
+
+
+def _common_end(filled: list[list[Write]]) -> End | None:
+    """Up to where all inputs are filled that are filled with more than a constant."""
+    writes = [one for each in filled for one in each if not _is_constant(one)]
+    ends = [end_of(one.target, one.place) if one.is_sure else None for one in writes]
+    first = ends[0] if ends else None
+    return first if first is not None and all(one is not None and one.is_same(first, True) for one in ends) else None
+
+
+def _is_from_the_end(view: Tensor, place: Place, end: End) -> bool:
+    """Whether a view has the last rows, in the function that has filled as many: `out[-n:]`."""
+    match view.index:
+        case ir.Slice(bounds=(ir.Unary(operator="-", operand=count), None, None)):
+            return place.function.code is end.code and place.function.source(count) == end.spelt
+    return False
 
 
 def _padded(writes: list[Write]) -> str | None:

@@ -61,7 +61,9 @@ from graphlint.static.life.process import Process
 from graphlint.static.life.programs import Program, Programs
 from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.shared import Shared
+from graphlint.static.life.siblings import left_behind
 from graphlint.static.life.silence import Silence
+from graphlint.static.life.sized import sized_graphs
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.life.threads import THREADS, Threads
@@ -125,8 +127,9 @@ class Rehearsal:
 
         def result() -> list[Told]:
             begun() if begun is not None else self._rehearse(around, self._listen)
-            for event, place, capture in idle_buffers(self.interpreter, programs.files):
-                self._tell(event, place, capture)
+            for look in (idle_buffers, sized_graphs, left_behind):
+                for event, place, capture in look(self.interpreter, programs.files):
+                    self._tell(event, place, capture)
             for kept, place, capture in gradients_handed_back(self.interpreter) if lines else ():
                 self._tell(kept, place, capture)
             self._rehearse(deque(enumerate(programs.changes())), self._listen_between)

@@ -7,12 +7,12 @@ which begins a step. What waits for a backward pass begins none: it does not rep
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from graphlint.finding import Region
 from graphlint.rule import CaptureMisused, NeverReplayed, Uncaptured
-from graphlint.rulebook.entries import Entries
+from graphlint.rulebook.entries import Entries, Entry
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.lent import Lent, Output
 from graphlint.static.life.objects import (
@@ -113,7 +113,11 @@ def is_graphing(module: Made, entries: Entries) -> bool:
     entry = entries.find(module.cls)
     if entry is None or entry.form != "compile" or "wrapped" not in module.state:
         return False
-    keywords = module.state["given"].keywords
+    return asks_for_graphs(entry, module.state["given"].keywords)
+
+
+def asks_for_graphs(entry: Entry, keywords: Mapping[str, Object]) -> bool:
+    """Whether options ask what compiles for graphs."""
     return any(_asks_for(keywords.get(name), values) for name, values in entry.graphing)
 
 

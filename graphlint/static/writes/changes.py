@@ -44,7 +44,8 @@ class Changes:
             yield place, HostStateWrite((), in_hook=False, is_schedule=True)
         for change in self.traces.changes.values():
             if not (change.place.is_soft or self._is_trace(change)):  # what is compiled changes its state in each call
-                told = HostStateWrite(self.readers(change), self._in_hook(change), is_handed=change.is_foreign)
+                read = self.readers(change) or tuple(_read_by_key(change.place))
+                told = HostStateWrite(read, self._in_hook(change), is_handed=change.is_foreign)
                 yield change.place, replace(told, fills=self._fills(change), is_shown=self._is_shown(change.state))
 
     def _fills(self, change: Change) -> bool:
@@ -195,6 +196,19 @@ class Changes:
                 is_idle = settles or (is_kept_here and name not in self._deciding)
                 if is_dotted is is_attribute and not (is_captured and is_idle):
                     yield line + segment.first - 1
+
+
+def _read_by_key(place: Place) -> Iterator[str]:
+    """Where a function reads what it changes by a key of a local name: `entry["next"] % size; entry["next"] += 1`."""
+    match place.node:
+        case ir.AugAssign(target=ir.Subscript(value=ir.Name(), index=ir.Literal(value=str())) as target):
+            function = place.function
+            written = {id(one) for node in assignments_in(function.code) for one in node.targets} | {id(target)}
+            for part in walk(function.code.body):
+                is_read = isinstance(part, ir.Subscript) and function.source(part) == function.source(target)
+                if isinstance(part, ir.Subscript) and is_read and id(part) not in written:
+                    yield f"{function.module.path.name}:{function.line_of(part)}"
+                    return
 
 
 def _lines_of(store: Store) -> range:

@@ -10,7 +10,7 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function, Instance, ModuleValue
 from graphlint.static.domain.sources import Place, Read, Scope, Sources, State
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, stands_before, walk, words_in
+from graphlint.static.syntax.traversal import assignments_in, assignments_to, stands_before, walk, words_in
 from graphlint.static.writes.stores import Named, is_of_file
 from graphlint.values import NONE, UNKNOWN, Const, External, Host, Mapping, Sequence, Tensor, Unknown, Value, members
 from graphlint.values import Place as Side
@@ -32,6 +32,29 @@ def states(evaluator: Evaluator, target: ir.Expr, frame: Frame) -> Iterator[Stat
                     yield State(member.module, attr)
         case ir.Name(id=name):
             yield from _variable(name, frame)
+
+
+def changed_by(node: ir.AugAssign, value: Value, frame: Frame) -> Iterator[ir.Expr]:
+    """What a statement changes that adds to something: itself, and what it is an item of, under another name.
+
+    A number that a local name leads to by a key, `entry["next"] += 1`, is one of the table that `entry` was taken from.
+    """
+    if is_plain(value):
+        yield node.target
+    match node.target:
+        case ir.Subscript(value=ir.Name(id=name), index=ir.Literal(value=str() as key)):
+            code = frame.function.code
+            given = [one.value for one in assignments_to(code, name)]
+            if (is_number(value) or _starts_as_number(key, code)) and all(
+                isinstance(one, ir.Subscript) for one in given
+            ):
+                yield from (one for one in given if one is not None)
+
+
+def _starts_as_number(key: str, code: ir.Code) -> bool:
+    """Whether a function makes a table that has a number under a key."""
+    items = (item for one in walk(code.body) if isinstance(one, ir.DictDisplay) for item in one.items)
+    return any(isinstance(k, ir.Literal) and k.value == key and is_written_number(value) for k, value in items)
 
 
 def _variable(name: str, frame: Frame) -> Iterator[State]:

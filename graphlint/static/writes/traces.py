@@ -19,6 +19,7 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import unset_in, walk
 from graphlint.static.writes.states import (
     asks_whether_empty,
+    changed_by,
     counts_in,
     is_container,
     is_count,
@@ -160,8 +161,7 @@ class Traces:
 
     def _of_name(self, node: ir.Name, frame: Frame) -> Sources:
         name, function = node.id, frame.function
-        known = frame.sources.get(name)
-        if known is not None:
+        if (known := frame.sources.get(name)) is not None:
             return known
         state: State | None = None
         held: Value | None = None
@@ -224,8 +224,8 @@ class Traces:
     def augmented(self, node: ir.AugAssign, value: Value, frame: Frame) -> None:
         """A region changes a name or an attribute by what it was."""
         sources = self.of(node.target, frame) | self.of(node.value, frame)
-        if is_plain(value):
-            self.changed(node.target, node, frame)
+        for target in changed_by(node, value, frame):
+            self.changed(target, node, frame)
         if isinstance(node.target, ir.Name):
             frame.sources[node.target.id] = sources if is_plain(value) else NOTHING
 
