@@ -213,4 +213,4 @@ def _prose(statement: tokenize.TokenInfo) -> Mapping[int, str]:
 @lru_cache(_KEPT)
 def line_starts(text: str) -> Sequence[int]:
     """Where each line begins in a text, and where one after the last would."""
-    return array("L", accumulate((len(line) + 1 for line in text.split("\n")), initial=0))
+    return array("q", accumulate((len(line) + 1 for line in text.split("\n")), initial=0))

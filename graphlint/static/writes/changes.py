@@ -123,7 +123,7 @@ class Changes:
         return self._readers[state]
 
     def _find(self, state: State) -> Iterator[str]:
-        lines = {(one.module, one.store.line) for one in self.writers.of(state)}
+        lines = {(one.module, line) for one in self.writers.of(state) for line in _lines_of(one.store)}
         is_attribute = not isinstance(state.owner, (Module, Scope))
         found = 0
         for module in self._homes(state):
