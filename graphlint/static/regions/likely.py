@@ -13,9 +13,11 @@ from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import only_shown
 from graphlint.static.regions.holes import MAX_HOPS, MOST_COUNTED, Candidates, Hole
-from graphlint.static.regions.proposals import propose_targets
+from graphlint.static.regions.proposals import is_nameless, propose_targets
 from graphlint.static.regions.targets import FEW, Targets, telling
 from graphlint.static.regions.whole import Models, entry_of
+
+MANY = 50  # classes that take a call; to find out which of more are models takes longer than all else
 
 
 def run_likely(targets: Targets) -> None:
@@ -23,8 +25,9 @@ def run_likely(targets: Targets) -> None:
     interpreter, files = targets.interpreter, targets.files
     candidates = Candidates(interpreter, files, MOST_COUNTED)
     near = [hole for hole in targets.left if _is_near(interpreter, hole)]
+    near = [hole for hole in near if is_nameless(candidates.callee(hole), interpreter)]
     fitting = {hole.span: len(candidates.fitting(hole)) for hole in near}
-    holes = [hole for hole in near if fitting[hole.span]]
+    holes = [hole for hole in near if 0 < fitting[hole.span] <= MANY]
     if not holes:
         return
     shown = only_shown(interpreter, files)

@@ -75,6 +75,11 @@ def runs_anything(interpreter: Interpreter) -> bool:
     return any(not _words(hole.names).isdisjoint(words["general"] | words["functions"]) for hole in holes)
 
 
+def is_nameless(callee: ir.Expr, interpreter: Interpreter) -> bool:
+    """Whether something is called a model, and no more."""
+    return _words(spelt(callee)) <= interpreter.lexicon.modules["general"]
+
+
 def _words(names: Iterable[str]) -> set[str]:
     return {word.lower() for name in names if name != "self" for word in WORD.findall(name)}
 
@@ -96,7 +101,7 @@ def _told(
     names = spelt(callee)
     is_method = any(name == method for _, name in fitting)
     said = _words(names[:-1] if is_method else names) - words["general"]
-    if said & words["functions"] or (is_guess and (said or is_method)):
+    if said & words["functions"] or (is_guess and is_method):
         return []
     if not said:
         is_only = len(fitting) == 1 and not is_guess
