@@ -280,7 +280,7 @@ class Heap:
             found = self.held(instance, name, frame)
             if found is not None:
                 return found
-        return UNKNOWN if self.modes.is_listed(name) else attributes.get(ANY, UNKNOWN)
+        return UNKNOWN if ANY in attributes and self.modes.is_listed(name) else attributes.get(ANY, UNKNOWN)
 
     def held(self, instance: Instance, name: str, frame: Frame) -> Value | None:
         """What an attribute was given so far, as a region reads it; None if nothing gave it a value."""
