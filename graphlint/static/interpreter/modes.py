@@ -58,11 +58,9 @@ class Modes:
         as `weight0` is where there are `weight_names` as well.
         """
         if name not in self.listed:
-            project = self.interpreter.project
-            parts = (part for path in project.owning(name) for part, _ in stores(project.module_at(path), name))
-            codes = dict.fromkeys(part.definition.code for part in parts if part.definition is not None)
-            given = [value for code in codes if code is not None for value in _values(code, name)]
-            self.listed[name] = bool(given) and all(isinstance(value, ir.Display) for value in given)
+            given = (value for code in self._givers(name) for value in _values(code, name))
+            is_given = isinstance(next(given, None), ir.Display)
+            self.listed[name] = is_given and all(isinstance(value, ir.Display) for value in given)
         return self.listed[name]
 
     def is_given_apart(self, cls: ClassDefinition, name: str) -> bool:
@@ -97,13 +95,19 @@ class Modes:
                 parts += 1
         return 0 < sum(codes.values()) == parts
 
+    def _givers(self, name: str) -> Iterator[ir.Code]:
+        """The functions that assign to an attribute of their own object; who has found enough looks no further."""
+        project = self.interpreter.project
+        for path in sorted(project.owning(name)):
+            for part, _ in stores(project.module_at(path), name):
+                if part.definition is not None and part.definition.code is not None:
+                    yield part.definition.code
+
     def _is_flag(self, name: str) -> bool:
         """Whether the objects of some class are made with true or false under that name."""
         if name not in self.flags:
-            project = self.interpreter.project
-            parts = (part for path in project.owning(name) for part, _ in stores(project.module_at(path), name))
-            codes = (part.definition and part.definition.code for part in parts)
-            made = (value for code in codes if code and code.name == "__init__" for value in _values(code, name))
+            makers = (code for code in self._givers(name) if code.name == "__init__")
+            made = (value for code in makers for value in _values(code, name))
             self.flags[name] = any(isinstance(value, bool) for value in made)
         return self.flags[name]
 
