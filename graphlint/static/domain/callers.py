@@ -8,7 +8,15 @@ from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import nested_class
 from graphlint.static.index.project import Project
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, assignments_to, calls_in, given_for, last_name, walk
+from graphlint.static.syntax.traversal import (
+    assignments_in,
+    assignments_to,
+    calls_in,
+    defined_in,
+    given_for,
+    last_name,
+    walk,
+)
 
 _STEPS = 2  # functions that hand on what they are given
 
@@ -100,7 +108,7 @@ def place_of(call: ir.Call, caller: Function) -> str:
 
 def _reads_what_is_made(code: ir.Code, name: str) -> bool:
     """Whether a function inside of another reads something that a call there has made."""
-    inner = (part.code for part in walk(code.body) if isinstance(part, ir.Define) and part.code.name == name)
+    inner = (one for one in defined_in(code) if one.name == name)
     made = set(_made(code))
     return any(not made.isdisjoint(one.loads - {p.name for p in one.parameters}) for one in inner)
 

@@ -13,7 +13,16 @@ from graphlint.static.domain.program import Function
 from graphlint.static.findings.origins import handed_on_way
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import excludes, form, holds, is_none, last_name, stands_before, walk
+from graphlint.static.syntax.traversal import (
+    excludes,
+    form,
+    holds,
+    is_none,
+    last_name,
+    stands_before,
+    targets_of,
+    walk,
+)
 
 _OPPOSITE = {"!=": "==", "is not": "is", "not in": "in", ">=": "<", "<=": ">"}
 
@@ -70,9 +79,9 @@ def _gives(block: ir.Block, name: str) -> bool:
     """Whether a block gives a name something, or does not come to its end."""
     for part in block:
         match part:
-            case ir.Assign(targets=targets, value=value):
-                flat = [one for t in targets for one in (t.elements if isinstance(t, ir.Display) else (t,))]
-                if any(isinstance(one, ir.Name) and one.id == name for one in flat) and not is_none(value):
+            case ir.Assign(value=value):
+                given = (one for one in targets_of(part) if isinstance(one, ir.Name))
+                if any(one.id == name for one in given) and not is_none(value):
                     return True
             case ir.Raise() | ir.Return():
                 return True

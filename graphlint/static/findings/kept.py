@@ -23,6 +23,7 @@ from graphlint.static.syntax.traversal import (
     counted_in,
     excludes,
     form,
+    holds,
     last_name,
     names_in,
     walk,
@@ -113,7 +114,7 @@ class Asking:
     def behind(self, test: ir.Expr) -> ir.Block:
         """The branch where a test holds, or one that is asked beside others."""
         branches = branches_in(self.function.code).items()
-        return next((one.body for asked, one in branches if any(part is test for part in walk(asked))), ())
+        return next((one.body for asked, one in branches if holds(asked, test)), ())
 
     def is_same(self, key: ir.Expr) -> bool:
         """Whether a key is that of the run before, in a table that this has filled."""

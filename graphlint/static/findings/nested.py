@@ -7,6 +7,7 @@ regions, with what it records and measures for each request.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from graphlint.rulebook.lexicon import Lexicon
@@ -34,19 +35,16 @@ def captures_again(sites: tuple[Site, ...]) -> bool:
 
 def chooses_graphs(sites: tuple[Site, ...], lexicon: Lexicon) -> bool:
     """Whether a function on a way asks whether there is a graph to replay, or a method of its object that it calls."""
-    return any(_asks(one, lexicon) for site in sites[1:] for one in (site.function.code, *_called(site.function)))
-
-
-def _asks(code: ir.Code, lexicon: Lexicon) -> bool:
     named = lexicon.phases["replays"]
-    return any(named.match(word) for word in _tested(code))
+    return any(_asks(site.function, named) for site in sites[1:])
 
 
-@remembered
-def _tested(code: ir.Code) -> frozenset[str]:
-    """The words that stand in the tests of a function."""
-    tests = (part.test for part in walk(code.body) if isinstance(part, (ir.If, ir.Conditional)))
-    return frozenset(word for test in tests for word in words_in(test))
+@remembered_in_run
+def _asks(function: Function, named: re.Pattern[str]) -> bool:
+    """Whether a test of a function, or of a method of its object that it calls, has a word that is so named."""
+    codes = (function.code, *_called(function))
+    parts = (part for code in codes for part in walk(code.body) if isinstance(part, (ir.If, ir.Conditional)))
+    return any(named.match(word) for part in parts for word in words_in(part.test))
 
 
 def _called(function: Function) -> Iterator[ir.Code]:

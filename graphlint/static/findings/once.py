@@ -27,7 +27,7 @@ from graphlint.static.index.parts import called, is_word, segments_with, spellin
 from graphlint.static.index.roots import is_test
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.traversal import blocks_in, holds, last_name, surely_in, walk, words_in
+from graphlint.static.syntax.traversal import blocks_in, holds, last_name, surely_in, targets_of, walk, words_in
 from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.stores import Written, stores_to
 
@@ -244,9 +244,8 @@ def _given_in(block: Hashable) -> frozenset[object]:
 def _gives(part: object, kept: Kept) -> bool:
     match part:
         case ir.Assign(targets=targets, value=value):
-            flat = [one for t in targets for one in (t.elements if isinstance(t, ir.Display) else (t,))]
             value = None if any(isinstance(target, ir.Display) for target in targets) else value
-            return any(_is_it(target, kept) for target in flat) and kept.is_met_by(value)
+            return any(_is_it(target, kept) for target in targets_of(part)) and kept.is_met_by(value)
         case ir.Call(func=ir.Attribute(value=holder, attr=name)) if name in _FILLING and kept.needs == "item":
             return _is_it(holder, kept, whole=True)
         case ir.Call(func=func, arguments=arguments) if kept.is_attribute and last_name(func) not in _ASKING:

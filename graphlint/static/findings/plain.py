@@ -48,14 +48,12 @@ def is_plain(key: ir.Node, function: Function, sites: tuple[Site, ...], depth: i
             return True
         case ir.Call(func=ir.Name(id="len")) | ir.Call(func=ir.Attribute(attr="dim" | "numel" | "size")):
             return True
-        case ir.Call(func=ir.Attribute(attr="data_ptr"), arguments=()):
-            return True  # a graph reads the tensors that the run before it was given
+        case ir.Call(func=ir.Attribute(attr="current_device" | "data_ptr"), arguments=()):
+            return True  # a graph reads the tensors that the run before it was given, on that device
         case ir.Call(func=ir.Attribute(attr=name) | ir.Name(id=name), arguments=()) if name.startswith("is_"):
             return True  # yes or no
         case ir.Name(id=name):
             return _is_named(key, name, function, sites, depth)
-        case ir.Call(func=ir.Attribute(attr="current_device"), arguments=()):
-            return True
         case ir.Call(func=ir.Name(id=name), arguments=arguments) if name in _BUILTINS or _is_own(name, function):
             return bool(arguments) and all(is_plain(part, function, sites, depth) for part in _parts(arguments))
     return isinstance(key, _MADE) and all(is_plain(part, function, sites, depth) for part in _parts(key))
@@ -70,14 +68,14 @@ def _is_named(key: ir.Name, name: str, function: Function, sites: tuple[Site, ..
         handed = list(handed_on_way(key, function, sites))
         return len(handed) > 1 and depth > 0 and is_plain(*handed[-1], sites, depth - 1)
     if not made:
-        module, gone_through = function.module, list(_gone_through(function.code, name))
-        if gone_through:
-            return depth > 0 and all(is_plain(one, function, sites, depth - 1) for one in gone_through)
+        module, iterables = function.module, list(_iterables_of(function.code, name))
+        if iterables:
+            return depth > 0 and all(is_plain(one, function, sites, depth - 1) for one in iterables)
         return name in module.index.assignments and name not in rebound_in(module)
     return depth > 0 and all(one is not None and is_plain(one, function, sites, depth - 1) for one in made)
 
 
-def _gone_through(code: ir.Code, name: str) -> Iterator[ir.Expr]:
+def _iterables_of(code: ir.Code, name: str) -> Iterator[ir.Expr]:
     """What comprehensions of a function go through for the sake of a name: `int(x) for x in sizes`."""
     for part in walk(code.body):
         for target, iterable, _ in part.clauses if isinstance(part, ir.Comprehension) else ():

@@ -71,12 +71,10 @@ class Module:
         """Whether there is no source, or none that can be read."""
         return not self.looked.text
 
-    def _lines(self, first: int, last: int) -> list[str]:
-        """The lines of a range, as far as there are any; they count from 1, and the last is one of them."""
+    def _lines(self, first: int, last: int) -> str:
+        """The text of some lines, as far as there are any, without its end; they count from 1 and include the last."""
         starts, end = self._starts, len(self._starts) - 1
-        if first > end:
-            return []
-        return self.looked.text[starts[first - 1] : starts[min(last, end)] - 1].split("\n")
+        return self.looked.text[starts[first - 1] : starts[min(last, end)] - 1] if first <= end else ""
 
     @cached_property
     def _starts(self) -> Sequence[int]:
@@ -168,11 +166,11 @@ class Module:
     def source_of(self, segment: Segment, is_exact: bool = False) -> str:
         """The lines of a segment, for who parses them; `is_exact` for who looks at comments, too."""
         self.looked.see((segment.first, segment.last), is_exact)
-        return "\n".join(self._lines(segment.first, segment.last)) + "\n"
+        return self._lines(segment.first, segment.last) + "\n"
 
     def source_at(self, line: int, column: int, end_line: int, end_column: int) -> str:
         """The source text of a place, without comments; lines count from 1, columns from 0."""
-        parts = self._lines(line, end_line) or [""]
+        parts = self._lines(line, end_line).split("\n")
         if line == end_line:
             return parts[0][column:end_column]
         parts = [parts[0][column:], *parts[1:-1], parts[-1][:end_column]]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Set
 from graphlint.static.domain.program import Bound, Instance
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import assignments_in, last_name, names_in, walk
+from graphlint.static.syntax.traversal import assignments_in, defined_in, last_name, names_in, walk
 from graphlint.values import Value
 from graphlint.values.queries import parts_of
 
@@ -62,8 +62,7 @@ def _names_of(call: ir.Call, code: ir.Code) -> frozenset[str] | None:
                 if held is None:
                     return None
                 names |= held
-        inner = (part.code for part in walk(code.body) if isinstance(part, ir.Define))
-        names |= {one.name for one in inner if not names.isdisjoint(names_in(one.body))}
+        names |= {one.name for one in defined_in(code) if not names.isdisjoint(names_in(one.body))}
     return frozenset(names)
 
 

@@ -11,6 +11,7 @@ from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.access import Access
 from graphlint.static.life.objects import ClassRef, Closure, Container, Frame, Instance, Object, Place, Thing
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.static.syntax.traversal import calls_in, walk
 
 
@@ -142,6 +143,7 @@ class Globals(Access):
                     self.modules.setdefault(module, {})[name] = known[member]
 
 
+@remembered_in_run
 def _is_filled_below(module: Module, name: str) -> bool:
     """Whether a statement at the top level puts items into what a variable holds: `TABLE[key] = value`."""
     blocks = (module.lowered(one) for one in module.index.statements if module.holds(one, name))

@@ -66,7 +66,7 @@ NODE = ir.Literal(ir.NOWHERE, None)
 class Program(NamedTuple):
     """A program, and what it is about: those about one subject begin in the same way, and share most of what they run.
 
-    That is a file, a function, or a class.
+    That is a file, a function, or a class, alone or with one of its methods.
     """
 
     subject: object

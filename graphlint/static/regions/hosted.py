@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, last_name, walk
+from graphlint.static.syntax.traversal import assignments_to, defined_in, last_name, walk
 from graphlint.values import Place
 
 _STEPS = 1  # functions that give what another one gives
@@ -14,7 +14,7 @@ _STEPS = 1  # functions that give what another one gives
 
 def makes_on_host(interpreter: Interpreter, code: ir.Code, steps: int = _STEPS) -> bool:
     """Whether a function returns what it has made on the host by name, or what one returns that does."""
-    inner = {id(part) for one in walk(code.body) if isinstance(one, ir.Define) for part in walk(one.code.body)}
+    inner = {id(part) for one in defined_in(code) for part in walk(one.body)}
     returned = (part.value for part in walk(code.body) if isinstance(part, ir.Return) and id(part) not in inner)
     return any(_is_on_host(interpreter, code, value, steps) for value in returned if value is not None)
 
@@ -46,6 +46,4 @@ def _called(interpreter: Interpreter, name: str) -> Iterator[ir.Code]:
                 continue
             if definition.name == name:
                 yield definition.code
-            yield from (
-                one.code for one in walk(definition.code.body) if isinstance(one, ir.Define) and one.code.name == name
-            )
+            yield from (one for one in defined_in(definition.code) if one.name == name)

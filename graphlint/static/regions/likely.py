@@ -12,9 +12,9 @@ from graphlint.static.domain.contexts import reachable
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import only_shown
-from graphlint.static.regions.holes import MAX_HOPS, MOST_COUNTED, Candidates, Hole
-from graphlint.static.regions.proposals import is_nameless, propose_targets
-from graphlint.static.regions.targets import FEW, Targets, telling
+from graphlint.static.regions.holes import MOST_COUNTED, Candidates, Hole
+from graphlint.static.regions.proposals import is_nameless, is_open, propose_targets
+from graphlint.static.regions.targets import FEW, Targets
 from graphlint.static.regions.whole import Models, entry_of
 
 MANY = 50  # classes that take a call; to find out which of more are models takes longer than all else
@@ -42,7 +42,7 @@ def run_likely(targets: Targets) -> None:
 
 
 def _is_near(interpreter: Interpreter, hole: Hole) -> bool:
-    """Whether a hole is close to a region that the code opens, where no table says what it runs."""
-    if hole.region.entry is not None or hole.hops > MAX_HOPS or telling(interpreter, hole):
+    """Whether a hole is close to a region that the code opens, and nobody says what it runs."""
+    if hole.region.entry is not None or not is_open(interpreter, hole):
         return False
     return not is_test(interpreter.project.module_at(Path(hole.context.path)).name)

@@ -41,7 +41,7 @@ def propose_targets(
     candidates, ambiguous = Candidates(interpreter, files), interpreter.project.ambiguous
     found: dict[tuple[str, str | None], Target] = {}
     for hole in holes:
-        if hole.hops > MAX_HOPS or telling(interpreter, hole):
+        if not is_open(interpreter, hole):
             continue
         at = hole.functions[-1].partition(".<locals>")[0]
         module = interpreter.project.module_at(Path(hole.context.path)).name
@@ -73,6 +73,11 @@ def runs_anything(interpreter: Interpreter) -> bool:
     words = interpreter.lexicon.modules
     holes = (hole for hole in find_holes(interpreter.regions.values()) if hole.hops <= MAX_HOPS)
     return any(not _words(hole.names).isdisjoint(words["general"] | words["functions"]) for hole in holes)
+
+
+def is_open(interpreter: Interpreter, hole: Hole) -> bool:
+    """Whether a hole is close to a region, and no table says what it runs."""
+    return hole.hops <= MAX_HOPS and not telling(interpreter, hole)
 
 
 def is_nameless(callee: ir.Expr, interpreter: Interpreter) -> bool:

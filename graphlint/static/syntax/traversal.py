@@ -146,9 +146,14 @@ def holds(block: object, node: ir.Node) -> bool:
     return any(part is node for part in walk(block))
 
 
+def defined_in(code: ir.Code) -> Iterator[ir.Code]:
+    """The functions that stand inside of another one, and in each other there."""
+    return (part.code for part in walk(code.body) if isinstance(part, ir.Define))
+
+
 def excludes(code: ir.Code, one: ir.Node, other: ir.Node) -> bool:
     """Whether two nodes of a function stand in different branches of one choice."""
-    choices = (part for part in walk(code.body) if isinstance(part, ir.If))
+    choices = (part for part in walk(code.body) if isinstance(part, ir.If) and part.orelse)
     return any(
         (holds(part.body, one) and holds(part.orelse, other)) or (holds(part.orelse, one) and holds(part.body, other))
         for part in choices
