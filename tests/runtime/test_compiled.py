@@ -116,6 +116,16 @@ def test_an_assertion_of_the_host_is_no_work_that_a_graph_leaves_out(scheduler: 
     assert [] == asked(scheduler, "cpu ops", assertion.__new__(assertion))
 
 
+def test_what_was_compiled_before_is_compiled_anew(scheduler: Any) -> None:
+    """What torch reads back from the disk never passes the scheduler: a second run would hear nothing."""
+    graphs, gradients = map(importlib.import_module, ("torch._inductor.config", "torch._functorch.config"))
+    kept = graphs.fx_graph_cache, gradients.enable_autograd_cache
+    assert kept == (True, True), "torch keeps what it compiles, unless it is told not to"
+    with telling(lambda *_: None):
+        assert (graphs.fx_graph_cache, gradients.enable_autograd_cache) == (False, False)
+    assert kept == (graphs.fx_graph_cache, gradients.enable_autograd_cache)
+
+
 def verified(folder: Path, program: str) -> Report:
     (folder / "program.py").write_text(program)
     return runtime.verify([str(folder / "program.py")], load_config(folder, None), builtin_rulebook(), on="emulator")

@@ -94,6 +94,16 @@ def test_a_device_says_the_same_of_a_program(path: Path, tmp_path: Path) -> None
     check(path, target.measured, report.findings, target.problem)
 
 
+@pytest.mark.parametrize(
+    "path", [path for path in ON_DEVICE if path.stem == "host_arithmetic"], ids=lambda path: path.stem
+)
+def test_a_device_says_the_same_the_second_time(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What torch has kept of the first run is compiled again."""
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "cache"))
+    for _ in range(2):
+        test_a_device_says_the_same_of_a_program(path, tmp_path)
+
+
 @pytest.mark.parametrize("path", [] if library.COMPILES else PROGRAMS, ids=lambda path: path.stem)
 def test_a_program_of_a_release_that_is_not_modelled_is_no_failure(path: Path) -> None:
     """One line says what is missing."""

@@ -9,6 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from graphlint.cli import commands  # noqa: E402
+from graphlint.runtime.device.emulator.settings import unmodelled  # noqa: E402
 
 LINES = """\
 import torch
@@ -141,3 +142,35 @@ def test_every_function_of_torch_cuda_works_or_says_that_it_is_not_modelled(
 
     status, out, err = verified(capsys, f"{tmp_path}/asking.py:unanswered", "--on", "emulator")
     assert status == 2 and "asking.py:25: not modelled: the emulator has no `torch._C._cuda_customAllocator`" in err
+
+
+POOLED = """
+import torch
+
+pool = torch.cuda.MemPool()
+with torch.cuda.use_mem_pool(pool):
+    x = torch.ones(4, device="cuda")
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph, pool=pool.id):
+    y = x * 2{read}
+x.fill_(3)
+graph.replay()
+assert pool.use_count() == 1 and y.sum().item() == 24
+"""
+
+
+@pytest.mark.parametrize(("read", "status"), [("", 0), ("; y.sum().item()", 1)])
+def test_a_pool_that_a_program_makes_is_memory_like_any_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], read: str, status: int
+) -> None:
+    """What is made in it is captured, and what a capture may not do is told there as well."""
+    (tmp_path / "pooled.py").write_text(POOLED.format(read=read))
+    found, out, err = verified(capsys, f"{tmp_path}/pooled.py", "--on", "emulator")
+    assert (found, err) == (status, "") and ("error[GL101]" in out) == bool(status)
+
+
+def test_what_torch_has_for_a_real_device_is_not_modelled_either() -> None:
+    """A build of torch for CUDA has all of its functions, and they would ask for a GPU."""
+    assert "_cuda_customAllocator" in dict(unmodelled({}))
+    assert "_cuda_endAllocateToPool" in dict(unmodelled({})) and hasattr(torch._C, "_cuda_endAllocateToPool")
+    assert "_cuda_endAllocateToPool" not in dict(unmodelled({"_cuda_endAllocateToPool"}))

@@ -25,6 +25,19 @@ def new_pool() -> tuple[int, int]:
     return 0, next(_pools)
 
 
+class MemoryPool:
+    """What `torch.cuda.MemPool` has; what is made in one lies where everything does here."""
+
+    def __init__(self, allocator: object = None, *_args: object, **_kwargs: object) -> None:
+        self.allocator, self.id = allocator, new_pool()
+
+    def use_count(self) -> int:
+        return 1
+
+    def snapshot(self, include_traces: bool = True) -> list[object]:
+        return []
+
+
 class GraphBase:
     """One graph; its recording is there from the beginning of a capture on."""
 

@@ -23,7 +23,7 @@ from graphlint.runtime.device.emulator.accounts import Accounts
 from graphlint.runtime.device.emulator.autocast import Autocast
 from graphlint.runtime.device.emulator.device import Device
 from graphlint.runtime.device.emulator.generators import Generators
-from graphlint.runtime.device.emulator.graph import GraphBase, new_pool
+from graphlint.runtime.device.emulator.graph import GraphBase, MemoryPool, new_pool
 from graphlint.runtime.device.emulator.guesses import COMPILED, Guesses
 from graphlint.runtime.device.emulator.hardware import PROPERTIES, RUNTIME
 from graphlint.runtime.device.emulator.kernels import Kernels, not_modelled
@@ -69,7 +69,7 @@ class Emulator:
         functions = self._functions()
         for name, value in (functions | self.guesses.functions(functions)).items():
             setattr(_C, name, value)
-        for name, value in list(settings.unmodelled(_C)):
+        for name, value in list(settings.unmodelled(functions)):
             setattr(_C, name, value)
         torch.version.cuda = settings.release()
         self._fill_cuda()
@@ -205,12 +205,14 @@ class Emulator:
             "get_device_name": lambda _device=None: PROPERTIES.name,
             "mem_get_info": RUNTIME.cudaMemGetInfo,
             "is_bf16_supported": lambda *_, **__: True,
-            "MemPool": type("MemPool", (), {"__init__": _nothing}),
+            "MemPool": MemoryPool,
+            "use_mem_pool": _using_pool,
             **legacy.types(),
         }
         for name, value in values.items():
             setattr(cuda, name, value)
-        cuda.memory.mem_get_info = values["mem_get_info"]
+        for name in ("mem_get_info", "MemPool", "use_mem_pool"):
+            setattr(cuda.memory, name, values[name])
         torch.backends.cudnn.is_acceptable = lambda _tensor: False  # its operators have no kernel of the CPU
         torch._subclasses.fake_tensor.init_gpu_context = _nothing  # which some releases do in C++
 
@@ -236,6 +238,12 @@ class Emulator:
         }
         for name, value in values.items():
             setattr(torch.accelerator, name, value)
+
+
+@contextlib.contextmanager
+def _using_pool(pool: MemoryPool, device: object = None) -> Iterator[None]:
+    """What `torch.cuda.use_mem_pool` gives."""
+    yield
 
 
 def _prepare(device: Device) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -69,10 +69,10 @@ def functions() -> dict[str, Any]:
     return found
 
 
-def unmodelled(known: object) -> Iterator[tuple[str, Callable[..., NoReturn]]]:
-    """Those that torch declares and `known` does not have, each as a function that says so."""
+def unmodelled(modelled: Container[str]) -> Iterator[tuple[str, Callable[..., NoReturn]]]:
+    """Those that torch declares and are not modelled, each as a function that says so, also where torch has one."""
     for name in _DECLARED:
-        if not hasattr(known, name):
+        if name not in modelled:
             yield name, functools.partial(_refuse, name)
 
 
