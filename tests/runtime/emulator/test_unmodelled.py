@@ -144,6 +144,33 @@ def test_every_function_of_torch_cuda_works_or_says_that_it_is_not_modelled(
     assert status == 2 and "asking.py:25: not modelled: the emulator has no `torch._C._cuda_customAllocator`" in err
 
 
+HIDDEN = """
+import os
+
+os.environ["CUDA_VISIBLE_DEVICES"] = ""
+
+import torch
+from torch.cuda.random import device_count
+
+assert 1 == device_count() and 0 == torch.cuda._get_nvml_device_index(0)
+drawn = []
+for _ in range(2):
+    torch.manual_seed(0)
+    drawn.append(torch.rand(4, device="cuda"))
+assert torch.equal(*drawn)
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = drawn[0] * 2
+graph.replay()
+"""
+
+
+def test_where_real_gpus_are_hidden_the_emulated_one_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is counted, and so it is seeded."""
+    (tmp_path / "hidden.py").write_text(HIDDEN)
+    assert (0, "") == verified(capsys, f"{tmp_path}/hidden.py", "--on", "emulator")[::2]
+
+
 POOLED = """
 import torch
 

@@ -200,6 +200,8 @@ class Emulator:
             "_maybe_exchange_device": lambda _device: 0,
             "is_available": lambda: True,
             "device_count": lambda: 1,
+            "_device_count_nvml": lambda: 1,  # also where CUDA_VISIBLE_DEVICES hides all GPUs that there are
+            "_parse_visible_devices": lambda: [0],
             "get_device_properties": lambda _device=None: PROPERTIES,
             "get_device_capability": lambda _device=None: (PROPERTIES.major, PROPERTIES.minor),
             "get_device_name": lambda _device=None: PROPERTIES.name,
