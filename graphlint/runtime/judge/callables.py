@@ -131,7 +131,7 @@ def _node_that_drops_a_gradient() -> Any:
     for outer in running():
         if outer.f_code.co_name == "forward" and "static_input_surface" in outer.f_locals:
             context, static = outer.f_locals.get("ctx"), outer.f_locals["static_input_surface"]
-            needed = getattr(context, "needs_input_grad", ())
+            needed = getattr(context, "needs_input_grad", ())[-len(static) :]  # from 2.15 on, the graphs come first
             is_asked = any(need and not one.requires_grad for need, one in zip(needed, static, strict=False))
             return context if is_asked else None
     return None

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-pytest.importorskip("torch")
+torch = pytest.importorskip("torch")
 
-from programs import verified
+from programs import verified  # noqa: E402
+
+from graphlint.runtime.judge.callables import _node_that_drops_a_gradient  # noqa: E402
 
 ASKS = """
 def shrink(x):
@@ -463,6 +466,21 @@ def test_arguments_of_a_graphed_callable_are_what_it_was_called_with(
     """Tensors in dictionaries as well; that a gradient has no place is told where a backward asks for it."""
     found, report = verified(tmp_path, program)
     assert found == codes and report.targets[0].measured["compared"] and report.targets[0].unseen == ""
+
+
+@pytest.mark.parametrize("sample_needs", [False, True])
+@pytest.mark.parametrize("before", [(), (False,)])
+def test_inputs_of_autograd_are_those_of_the_graph_behind_what_a_release_puts_before_them(
+    before: tuple[bool, ...], sample_needs: bool
+) -> None:
+    """Torch 2.15 hands its graphs in as well."""
+    context = SimpleNamespace(needs_input_grad=(*before, True, False))
+
+    def forward(ctx: object) -> object:
+        static_input_surface = (torch.ones(1, requires_grad=sample_needs), torch.ones(1))
+        return _node_that_drops_a_gradient() if static_input_surface else None
+
+    assert forward(context) is (None if sample_needs else context)
 
 
 @pytest.mark.parametrize(
