@@ -19,7 +19,7 @@ from graphlint.values.queries import tensors_in
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
-BUDGET = 1000  # contexts that what stands around one block may take
+BUDGET = 400  # contexts that what stands around one block may take: what takes more tells nothing new
 
 
 class Placements:
