@@ -112,3 +112,73 @@ def test_numbers_of_a_few_records_say_nothing_of_the_others(tmp_path: Path) -> N
     program = program.replace("x.max().item()  # expect: GL101", "x")
     said = analyse(tmp_path, program, regions=["net.layer:Layer.forward"])
     assert said.expected == said.shown != []
+
+
+ASKED = """
+# file: net/__init__.py
+# file: net/build.py
+import types
+from typing import Protocol
+def build(one, *args):
+    if isinstance(one, {asked}):
+        return one(*args)
+    return {other}
+# file: net/parts.py
+import torch
+from net.build import build
+class Gate(torch.nn.Module):
+    def forward(self, x):
+        return x * x.max().item()
+def make():
+    return Gate()
+class Box:
+    def __init__(self, module):
+        self.module = module
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = build({given})
+    def forward(self, x):
+        return self.gate(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "other", "given", "is_run"),
+    [
+        ("type", "torch.nn.Identity()", "Gate", True),
+        ("type", "torch.nn.Identity()", "make", False),
+        ("types.FunctionType", "torch.nn.Identity()", "make", True),
+        ("(types.FunctionType, type)", "torch.nn.Identity()", "Gate", True),
+        ("types.FunctionType", "torch.nn.Identity()", "Gate", False),
+        ("types.FunctionType", "one.module()", "Box(Gate)", True),
+        ("type", "one", "Box(Gate)", False),
+    ],
+)
+def test_a_class_is_told_from_a_function_and_from_an_object(
+    tmp_path: Path, asked: str, other: str, given: str, is_run: bool
+) -> None:
+    """What builds a module of a class, of a function or of a specification goes one way for each."""
+    program = ASKED.format(asked=asked, other=other, given=given).replace("import types", "import torch, types")
+    said = analyse(tmp_path, program, regions=["net.parts:Layer.forward"])
+    assert ("GL101" in {code for _, _, code in said.shown}) is is_run
+
+
+@pytest.mark.parametrize(
+    "given", ["Box(Gate)", "Box(Gate) if torch.cuda.device_count() > 1 else Box(torch.nn.Identity)"]
+)
+def test_what_asks_for_the_class_in_a_specification_builds_no_second_one(tmp_path: Path, given: str) -> None:
+    """Of several specifications, none holds a function: no class is handed on to be called with tensors."""
+    program = ASKED.format(asked="type", other="build_of(one)", given=given).replace(
+        "def build(",
+        "def build_of(one):\n    if isinstance(one.module, types.FunctionType):\n        return one.module\n"
+        "    return one.module()\ndef build(",
+    )
+    program = program.replace(
+        "class Gate(torch.nn.Module):",
+        "class Gate(torch.nn.Module):\n    def __init__(self, *x):\n"
+        "        super().__init__()\n        if x:\n            x[0].sum().item()",
+    )
+    said = analyse(tmp_path, program, regions=["net.parts:Layer.forward"])
+    assert [code for _, _, code in said.shown] == ["GL101"]
+    assert not said.report.statistics
