@@ -39,6 +39,7 @@ class Constructions:
         self.seen: dict[ClassDefinition, dict[Arguments, None]] = {}
         self.made: dict[ClassDefinition, Instance | None] = {}
         self.records: dict[ClassDefinition, dict[str, Value]] = {}
+        self.for_code: dict[tuple[ClassDefinition, str], bool] = {}
 
     def note(self, cls: ClassDefinition, arguments: Arguments) -> None:
         """Remember what an object is made with."""
@@ -69,7 +70,9 @@ class Constructions:
             below = self.interpreter.classes.chosen_below(cls, name)
             if below is not None:
                 return below
-        if not self._is_for_code(cls, name):
+        if (cls, name) not in self.for_code:
+            self.for_code[cls, name] = self._is_for_code(cls, name)
+        if not self.for_code[cls, name]:
             return known
         if cls not in self.records:
             self.records[cls] = {}  # while call sites are run
@@ -92,7 +95,7 @@ class Constructions:
         promised = members(self.interpreter.annotations.quoted(owner.annotations[name], owner.module))
         specs = [one.cls for one in promised if isinstance(one, Instance) and not is_spec]
         return any(
-            classes.field_default(one, field) is None and self._is_for_code(one, field, is_spec=True)
+            self._is_for_code(one, field, is_spec=True) and classes.field_default(one, field) is None
             for one in specs
             for base in self._fields(one)
             for field in base.annotations
