@@ -74,7 +74,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
         offered,
         tuple(dict.fromkeys(one for one in run_elsewhere if one not in known_by_now)),
         is_open and len(found) > len(offered),
-        bool(own) and (not is_open or captures_models),
+        bool(reached.regions) and (not is_open or captures_models),
     )
 
 
