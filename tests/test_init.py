@@ -842,6 +842,41 @@ def run(x, timed, begin, end):
     assert offered == tuple(sorted(survey(write(tmp_path, program)).exports, reverse=True))
 
 
+COMPILED = """
+# file: net/__init__.py
+# file: net/model.py
+import torch
+class Model(torch.nn.Module):
+    def forward(self, x: torch.Tensor):
+        return x * x.max().item()
+# file: {path}
+import torch
+from net.model import Model
+def run(x):
+    model = {made}
+    return model(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "made", "is_declared"),
+    [
+        ("benchmarks/inference.py", "torch.compile(Model(), mode='reduce-overhead')", True),
+        ("tests/test_model.py", "torch.compile(Model(), mode='reduce-overhead')", True),
+        ("net/serve.py", "torch.compile(Model(), mode='reduce-overhead')", False),
+        ("benchmarks/inference.py", "torch.cuda.make_graphed_callables(Model(), (x,))", False),
+    ],
+)
+def test_what_only_a_benchmark_compiles_may_be_captured_by_others(
+    tmp_path: Path, path: str, made: str, is_declared: bool
+) -> None:
+    """What is compiled is not looked at as a capture; what a benchmark captures is, and need not be declared."""
+    found = survey(write(tmp_path, COMPILED.format(path=path, made=made)))
+    assert ("net.model:Model.forward" in found.models) is is_declared
+    declared = tomllib.loads(propose(found, tmp_path))["tool"]["graphlint"].get("regions", [])
+    assert ("net.model:Model.forward" in declared) is is_declared
+
+
 OPERATOR = """
 # file: kernels/__init__.py
 from kernels.ops import scaled

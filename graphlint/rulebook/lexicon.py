@@ -20,7 +20,7 @@ KINDS = ("bool", "device", "dtype", "float", "host-array", "int", "list", "none"
 LISTS: Mapping[str, tuple[str, ...]] = {
     "tensors": ("every", "some", "parameters", "called", "interfaces", "tests", "never", "fields", "single", "arrays"),
     "devices": ("device", "host", "neither", "other"),
-    "callables": ("applied", "called", "branches", "backward", "default_device", "kernels"),
+    "callables": ("applied", "called", "recomputed", "saving", "branches", "backward", "default_device", "kernels"),
     "compilers": ("literals", "validating"),
     "containers": ("dict", "list", "sequential"),
     "modules": ("attributes", "base", "called", "functions", "general", "namespaces", "optimizers", "steps", "trained"),

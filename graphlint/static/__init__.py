@@ -201,7 +201,7 @@ def _declared(
     targets = Targets(interpreter, files, config.targets, known)
     found = _followed(interpreter, targets, guesses=not config.targets)
     found.reached.holes |= tell_holes(interpreter, files, targets.left)
-    return found._replace(around=_told(Rehearsal(interpreter, interpreter.detectors).run_declared()))
+    return found
 
 
 def _opened(
@@ -232,6 +232,7 @@ def _opened(
         also = other()
         reached.merge(also.reached)
         problems |= also.problems
+        inside = (*inside, *also.around)
     return _Part(reached, problems, (*inside, *_told(around)), rehearsal.witness)
 
 
@@ -265,7 +266,8 @@ def _followed(interpreter: Interpreter, targets: Targets, guesses: bool = False)
     reached = gather(opened, interpreter)
     reached.followed = {span for span, one in targets.followed.items() if not one.is_guess}
     reached.holes = {span: one.told() for span, one in targets.followed.items() if one.left_out or one.is_guess}
-    return _Part(reached, interpreter.project.problems())
+    streams = Rehearsal(interpreter, interpreter.detectors).run_declared()
+    return _Part(reached, interpreter.project.problems(), _told(streams))
 
 
 @_without_collector()

@@ -255,3 +255,48 @@ def test_a_buffer_that_a_region_replaces_is_told_if_somebody_else_reads_it(
     program = PROGRAM.replace("self.mask = None", f"self.mask = {begun}")
     told = analyse(tmp_path, program.format(kept=SET, used="y", told="layer.router.mask")).shown
     assert ("GL501" in {code for _, _, code in told}) is is_told
+
+
+CAPTURING = "torch.cuda.is_current_stream_capturing()"
+
+
+@pytest.mark.parametrize(
+    ("body", "is_told"),
+    [
+        (f"if {CAPTURING}:\n            self.size = x.max() + 1\n        return x * self.size", True),
+        (
+            f"asked = torch.cuda.is_available() and {CAPTURING}\n"
+            "        if not asked:\n            pass\n        else:\n            self.size = x.max() + 1\n"
+            "        return x * self.size",
+            True,
+        ),
+        (
+            f"if {CAPTURING}:\n            self.size = x.max() + 1\n        else:\n            self.size = x.min()\n"
+            "        return x * self.size",
+            False,
+        ),
+        (
+            f"if {CAPTURING}:\n            self.size = x.max() + 1\n            x = x * self.size\n        return x",
+            False,
+        ),
+        ("self.size = x.max() + 1\n        return x * self.size", False),
+    ],
+)
+def test_what_only_a_capture_sets_is_told_where_eager_code_reads_it(tmp_path: Path, body: str, is_told: bool) -> None:
+    """A guard the wrong way round: eager code reads what the last replay has left, and never sets it anew."""
+    program = f"""
+import torch
+class Reduce(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.size = None
+    def forward(self, x):
+        {body}
+def capture():
+    model, x = Reduce().cuda(), torch.ones(4, 4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = model(x)
+    return graph, y, model
+"""
+    assert ("GL501" in {code for _, _, code in analyse(tmp_path, program).shown}) is is_told

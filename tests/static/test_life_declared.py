@@ -168,3 +168,36 @@ def test_the_default_stream_far_from_the_region(
     analysis = analyse(tmp_path, program, regions=(f"main:{called}",))
     assert [(code, lines[line - 1].strip()) for _, line, code in analysis.found] == expected
     assert {f.confidence.name for f in analysis.report.findings} <= {"MEDIUM"}
+
+
+def test_the_default_stream_behind_what_a_table_names(tmp_path: Path) -> None:
+    """What an engine runs in its region is known of a table, and is captured like what the code itself leads to."""
+    region = """
+# file: lmdeploy/__init__.py
+# file: lmdeploy/pytorch/__init__.py
+# file: lmdeploy/pytorch/backends/__init__.py
+# file: lmdeploy/pytorch/backends/cuda/__init__.py
+# file: lmdeploy/pytorch/backends/cuda/graph_runner.py
+import torch
+class CUDASingleGraphRunner:
+    def __init__(self, model, size):
+        self.model, self.graph = model, torch.cuda.CUDAGraph()
+        self.x = torch.zeros(size, device="cuda")
+    def capture(self):
+        with torch.cuda.graph(self.graph):
+            self.y = self.model(self.x)
+# file: lmdeploy/pytorch/models/__init__.py
+# file: lmdeploy/pytorch/models/llama.py
+import torch
+class LlamaForCausalLM(torch.nn.Module):
+    def forward(self, x):
+        return self.scale(x)
+    def scale(self, x):
+        event = torch.cuda.Event()
+        event.record()
+        event.wait({stream})
+        return x * 2
+"""
+    for stream, code in (("torch.cuda.default_stream()", ["GL602"]), ("torch.cuda.current_stream()", [])):
+        found = analyse(tmp_path / (code or ["none"])[0], region.format(stream=stream)).found
+        assert [code for path, _, code in found if path.endswith("llama.py")] == code

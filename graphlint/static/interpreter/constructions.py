@@ -1,7 +1,13 @@
-"""A class in, the objects that the call sites of its constructor hand to it out."""
+"""A class in, the objects that the call sites of its constructor hand to it out.
+
+A record that is only promised, `submodules: MoESubmodules`, tells of the classes in it only where one is made:
+`MoESubmodules(experts=ModuleSpec(module=GroupedMLP))`. What else is in records is not asked for, since the values of a
+few call sites say little of numbers and tensors.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -21,6 +27,7 @@ if TYPE_CHECKING:
 
 MAX_SITES = 12  # places where a class is made that are looked at; what is made at more holds much of the same
 BUDGET = 1000  # contexts that the call sites of one class may take
+_FOR_CODE = re.compile(r"\b(?:Callable|Type|type)\b")
 WITH_CODE = (Bound, Class, ExternalObject, Function, Instance, Partial)
 
 
@@ -31,6 +38,8 @@ class Constructions:
         self.interpreter = interpreter
         self.seen: dict[ClassDefinition, dict[Arguments, None]] = {}
         self.made: dict[ClassDefinition, Instance | None] = {}
+        self.records: dict[ClassDefinition, dict[str, Value]] = {}
+        self.for_code: dict[tuple[ClassDefinition, str], bool] = {}
 
     def note(self, cls: ClassDefinition, arguments: Arguments) -> None:
         """Remember what an object is made with."""
@@ -52,6 +61,59 @@ class Constructions:
             self.made[cls] = self.interpreter.heap.instance(cls, arguments, False) if given else None
         made = self.made[cls]
         return known if made is None else self.interpreter.heap.attributes(made).get(name, known)
+
+    def chosen(self, cls: ClassDefinition, name: str, known: Value | None) -> Value | None:
+        """What an object that is only promised holds: what its class says, or the classes that subclasses name for a
+        member that is left to them, or that call sites give a record.
+        """
+        if known in (None, NONE, UNKNOWN):
+            below = self.interpreter.classes.chosen_below(cls, name)
+            if below is not None:
+                return below
+        if (cls, name) not in self.for_code:
+            self.for_code[cls, name] = self._is_for_code(cls, name)
+        if not self.for_code[cls, name]:
+            return known
+        if cls not in self.records:
+            self.records[cls] = {}  # while call sites are run
+            self._run_sites(cls)
+            self.records[cls] = self._recorded(cls)
+        given = self.records[cls].get(name)
+        if given is None:
+            return known
+        default = (one for one in members(known) if isinstance(one, WITH_CODE)) if known is not None else ()
+        return union((*(one for one in default if not _is_promised(one)), given))
+
+    def _is_for_code(self, cls: ClassDefinition, name: str, is_spec: bool = False) -> bool:
+        """Whether a field of a record is for a class or a function by its annotation, or for a record of such."""
+        classes = self.interpreter.classes
+        if classes.method(cls, "__init__") is not None:
+            return False
+        owner = next((one for one in self._fields(cls) if name in one.annotations), None)
+        if owner is None or _FOR_CODE.search(owner.annotations[name]):
+            return owner is not None
+        promised = members(self.interpreter.annotations.quoted(owner.annotations[name], owner.module))
+        specs = [one.cls for one in promised if isinstance(one, Instance) and not is_spec]
+        return any(
+            self._is_for_code(one, field, is_spec=True) and classes.field_default(one, field) is None
+            for one in specs
+            for base in self._fields(one)
+            for field in base.annotations
+        )
+
+    def _fields(self, cls: ClassDefinition) -> list[ClassDefinition]:
+        """A class and its bases, which say what fields it has."""
+        return [base for base in self.interpreter.classes.order(cls) if isinstance(base, ClassDefinition)]
+
+    def _recorded(self, cls: ClassDefinition) -> dict[str, Value]:
+        """What call sites give the fields of a record that has code of its own."""
+        names = dict.fromkeys(name for base in reversed(self._fields(cls)) for name in base.annotations)
+        found: dict[str, list[Value]] = {}
+        for arguments in self.seen.get(cls, ()):
+            for name, value in (*zip(names, arguments.positional, strict=False), *arguments.keywords):
+                held = _objects(value)
+                found.setdefault(name, []).extend(() if held == NONE else [held])
+        return {name: union(values) for name, values in found.items() if values}
 
     def _given(self, cls: ClassDefinition, constructor: Function) -> Iterator[tuple[str, Value]]:
         """The objects that call sites hand to a constructor, under the parameters that say nothing of them."""
@@ -104,6 +166,11 @@ class Constructions:
         for module in self.interpreter.project.calling(cls.name):
             for definition, _ in segments_with(module, cls.name, called):
                 yield definition
+
+
+def _is_promised(value: Value) -> bool:
+    """Whether nobody was seen to make an object: an annotation speaks of it."""
+    return isinstance(value, Instance) and value.arguments is None
 
 
 def _named_parameters(constructor: ir.Code) -> list[ir.Parameter]:

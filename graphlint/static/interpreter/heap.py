@@ -269,8 +269,8 @@ class Heap:
         if found is not None:
             return self._set_since(instance, name, found) if frame.in_region and found == loosened(NONE) else found
         value = self.member(instance, name, frame)
-        if value in (None, NONE, UNKNOWN) and instance.arguments is None:
-            value = self.interpreter.classes.chosen_below(instance.cls, name) or value
+        if instance.arguments is None:
+            value = self.interpreter.instances.constructions.chosen(instance.cls, name, value)
         if value is not None:
             return value
         skims = not frame.in_region and frame.depth > self.interpreter.max_depth_outside - SEARCH_DEPTH

@@ -5,6 +5,7 @@ A condition also says by itself how likely an outcome is in a region, where what
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -233,19 +234,49 @@ def _keep_objects(
 ) -> None:
     """Keep only objects of a class, or of one of several; or everything else."""
     key, value = _held(interpreter, node, frame, env)
+    classes = wanted.elements if isinstance(wanted, Sequence) and wanted.elements is not None else (wanted,)
+    match node:
+        case ir.Attribute(value=ir.Name(id=name)) if isinstance(env.get(name), Union):
+            _keep_holders(interpreter, node, name, classes, outcome, frame, env)
     if key is None or value is None:
         return
-    classes = wanted.elements if isinstance(wanted, Sequence) and wanted.elements is not None else (wanted,)
     kept: list[Value] = []
     for member in members(value):
-        answers = {interpreter.builtins.reflection.is_instance(member, cls) for cls in classes}
-        answer = True if True in answers else None if None in answers else False
+        answer = _is_one(interpreter, member, classes)
         if isinstance(member, Unknown) and outcome:
             kept.extend(_instance_of(interpreter, cls, node, frame) for cls in classes)
         elif answer is None or answer is outcome:
             kept.append(member)
     if kept:
         env[key] = union(kept)
+
+
+def _keep_holders(
+    interpreter: Interpreter,
+    node: ir.Attribute,
+    name: str,
+    classes: Iterable[Value],
+    outcome: bool,
+    frame: Frame,
+    env: Env,
+) -> None:
+    """Of several objects, leave those whose attribute may be an object of these classes, or something else."""
+    kept: list[Value] = []
+    for owner in members(env[name]):
+        held = interpreter.heap.attributes(owner).get(node.attr) if isinstance(owner, Instance) else None
+        left = [m for m in members(held) if _is_one(interpreter, m, classes) is not (not outcome)] if held else []
+        if left and isinstance(owner, Instance):
+            env[owner, node.attr] = union(left)
+        if left or held is None:
+            kept.append(owner)
+    if kept:
+        env[name] = union(kept)
+
+
+def _is_one(interpreter: Interpreter, value: Value, classes: Iterable[Value]) -> bool | None:
+    """Whether a value is an object of one of several classes."""
+    answers = {interpreter.builtins.reflection.is_instance(value, cls) for cls in classes}
+    return True if True in answers else None if None in answers else False
 
 
 def _having(interpreter: Interpreter, test: ir.Call, frame: Frame, env: Env) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from graphlint.rule import HostRead, Truth
+from graphlint.rule import HostRead, Made, Truth
 from graphlint.rulebook.lexicon import Lexicon, package_of
 from graphlint.rulebook.operators import OPERATORS, without_overload
 from graphlint.static.domain.contexts import Frame
@@ -83,7 +83,10 @@ class Builtins:
 
     def _told(self, lexicon: Lexicon) -> dict[str, Handler]:
         """What handles the names of the lexicon."""
-        callables = {"called": self._called, "branches": self._branches, "backward": self._backward}
+        callables = {
+            "called": self._called, "recomputed": self._recomputed, "branches": self._branches,
+            "backward": self._backward,
+        }  # fmt: skip
         return {
             **{name: _giving(External(given)) for name, given in lexicon.named.items()},
             **dict.fromkeys(lexicon.tensors["parameters"], self._parameter),
@@ -302,6 +305,18 @@ class Builtins:
             return None
         rest = Arguments(arguments.positional[1:], (), arguments.star, arguments.double_star)
         return self.evaluator.call(arguments.positional[0], rest, node, frame)
+
+    def _recomputed(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value | None:
+        """What runs again for the backward pass: that keeps its arguments, which are saved here, and nothing inside."""
+        kinds, before = self.evaluator.lexicon.callables, frame.around
+        saving = {one for one in before if isinstance(one, ExternalObject) and kinds.get(one.cls) == "saving"}
+        if saving and node is not None:
+            within = frozenset(one.cls for one in saving)
+            self.evaluator.observe(frame, node, Made(UNKNOWN, arguments.positional[1:], within, is_foreign=False))
+        frame.around = before - saving
+        result = self._called(arguments, node, frame)
+        frame.around = before
+        return result
 
     def _cache(self, name: str) -> Handler:
         """`lru_cache(f)`, `lru_cache(maxsize=8)` as a decorator, and `lru_cache(maxsize=8)(f)`."""

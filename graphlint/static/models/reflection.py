@@ -5,7 +5,7 @@ from __future__ import annotations
 from graphlint.rulebook.operations import TENSOR
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
-from graphlint.static.domain.program import ANY, Class, Function, Instance, ModuleValue
+from graphlint.static.domain.program import ANY, Bound, Class, Function, Instance, ModuleValue, Partial
 from graphlint.static.models.modules import write_named
 from graphlint.static.syntax import ir
 from graphlint.values import (
@@ -26,6 +26,13 @@ from graphlint.values import (
 )
 
 _CONSTANTS = {f"builtins.{kind.__name__}": kind for kind in (int, float, str, bool)}
+_CODE = {
+    "builtins.type": Class,
+    "types.FunctionType": Function,
+    "types.LambdaType": Function,
+    "types.MethodType": Bound,
+}
+_PROTOCOL = "typing.Protocol"
 _SINGLE = frozenset({*_CONSTANTS, "builtins.bytes", "builtins.complex", "builtins.NoneType"})  # which hold nothing
 
 
@@ -78,6 +85,8 @@ class Reflection:
         is_single = cls in self._single
         if cls in self._arrays and isinstance(value, (Const, Host, Mapping, Sequence)) and value != Host("object"):
             return value == Host("array")
+        if cls in _CODE:
+            return self._is_code(value, cls)
         match value:
             case Tensor():
                 return True if is_tensor else None if cls.endswith(self._called_tensors) else False
@@ -96,6 +105,17 @@ class Reflection:
                 bases = self.evaluator.external_bases(value.cls)
                 may_be_tensor = any(base.endswith(self._called_tensors) for base in bases)
                 return True if cls in bases else False if is_single or (is_tensor and not may_be_tensor) else None
+        return None
+
+    def _is_code(self, value: Value, cls: str) -> bool | None:
+        """Whether a value is a class, a function or a method; what is promised by a protocol may be any of them."""
+        match value:
+            case Class() | Function() | Bound() | Partial():
+                return isinstance(value, _CODE[cls])
+            case Instance() if {cls, _PROTOCOL}.isdisjoint(self.evaluator.external_bases(value.cls)):
+                return False
+            case Const() | Tensor() | Sequence() | Mapping():
+                return False
         return None
 
     def hasattr(self, arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:

@@ -49,13 +49,15 @@ class Survey:
 
 def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     """What there is to declare in these files; tests and examples declare nothing."""
-    reached = gather(interpreter.regions.values(), interpreter)
     models, shown = Models(interpreter, files), only_shown(interpreter, files)
+    opened = interpreter.regions.values()
+    own = [one for one in opened if not _is_beside(one.region, interpreter, shown)]
+    # What a benchmark compiles is looked at for that alone, and may be captured by others as it stands.
+    reached = gather((one for one in opened if one in own or not one.region.soft), interpreter)
     whole = models.whole(shown, reached.functions)
     found = {entry_of(cls): built_of for cls, built_of in whole.items()}
     packages = {base.partition(".")[0] for cls in whole for base in interpreter.classes.external_bases(cls)}
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
-    own = [one for one in interpreter.regions.values() if not _is_beside(one.region, interpreter, shown)]
     captured = (interpreter.project.module_at(path) for path in files if path not in shown)
     offered = tuple(one for one in exported(interpreter, files, shown, bool(own)) if one not in reached.functions)
     run_elsewhere = replacing(interpreter, (one for one in captured if not is_test(one.name)))
@@ -65,10 +67,10 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     captures_models = bool(rows_for(interpreter)) or _reaches(own, models.parts, interpreter)
     return Survey(
         len(files),
-        tuple(sorted(reached.regions)),
+        tuple(sorted({one.region for one in opened})),
         tuple(ordered),
         tuple(sorted(packages - known)),
-        propose_targets(interpreter, files, shown, found, find_holes(interpreter.regions.values())),
+        propose_targets(interpreter, files, shown, found, find_holes(opened)),
         offered,
         tuple(dict.fromkeys(one for one in run_elsewhere if one not in known_by_now)),
         is_open and len(found) > len(offered),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 
 from graphlint.reading.questions import HoldsAny
@@ -11,6 +11,8 @@ from graphlint.rule import Event
 from graphlint.static.domain.sources import Place, State
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import targets_of, walk
 from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.changes import loads_in
 from graphlint.static.writes.passes import lives_for_a_pass
@@ -45,11 +47,23 @@ class Kept:
         if any(_puts_back(one, place) for one in written):
             return True
         here = (one.store for one in written if (one.module, one.store.line) == (place.function.module, place.line))
-        if any(store.is_lazy for store in here):
+        if any(store.is_lazy for store in here) or self._is_for_captures(state, place):
             return False  # whoever comes next finds it there
         if state not in self._known:
             self._known[state] = self._stays(state, self.writers.family(state.owner))
         return self._known[state]
+
+    def _is_for_captures(self, state: State, place: Place) -> bool:
+        """Whether a function sets an attribute under capture alone and reads it in any case: eager code reads it so."""
+        for asked in self.traces.branches.values():
+            if isinstance(asked.node, ir.If) and not asked.is_flag and asked.place.function.code is place.function.code:
+                captured, other = asked.node.body, asked.node.orelse
+                captured, other = (captured, other) if asked.outcome else (other, captured)
+                if any(part is place.node for part in walk(captured)):
+                    inside = {id(part) for part in walk(captured)}
+                    outside = [part for part in walk(place.function.code.body) if id(part) not in inside]
+                    return _is_read(outside, state.name) and not _is_set(walk(other), state.name)
+        return False
 
     def _is_local(self, cls: ClassDefinition) -> bool:
         """Whether objects of a class are made anew in each pass, so that no later one reads what they keep."""
@@ -101,6 +115,21 @@ def _reads(module: Module, name: str, family: Iterable[ClassDefinition]) -> Iter
             line = counted + segment.first - 1
             if is_dotted and not (is_own and not stands_in(module, line, family)):
                 yield module, line, definition.qualname if definition is not None else ""
+
+
+def _is_set(parts: Iterable[object], name: str) -> bool:
+    """Whether an attribute of this name is assigned to."""
+    return any(isinstance(one, ir.Attribute) and one.attr == name for one in _targets(parts))
+
+
+def _is_read(parts: Collection[object], name: str) -> bool:
+    """Whether an attribute of this name is read."""
+    targets = {id(target) for target in _targets(parts)}
+    return any(isinstance(one, ir.Attribute) and one.attr == name and id(one) not in targets for one in parts)
+
+
+def _targets(parts: Iterable[object]) -> Iterator[ir.Expr]:
+    return (target for part in parts if isinstance(part, ir.Assign) for target in targets_of(part))
 
 
 def _makes(written: Written) -> bool:
