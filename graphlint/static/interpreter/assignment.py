@@ -14,7 +14,7 @@ from graphlint.static.models.containers import with_item
 from graphlint.static.models.modules import named
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import assignments_in, walk
+from graphlint.static.syntax.traversal import assignments_in, is_none, walk
 from graphlint.static.writes.states import is_handed
 from graphlint.values import (
     NONE,
@@ -133,8 +133,11 @@ class Assignment:
         return sum(any(isinstance(part, ir.Call) for part in walk(one.value)) for one in given) == 1
 
     def is_moved(self, target: ir.Attribute, value: ir.Expr) -> bool:
-        """Whether an attribute is put where something else lies: `self.table = self.table.to(x.device)`."""
+        """Whether an attribute is put where something else lies: `self.table = self.table.to(x.device)`, if there is one."""
         match value:
+            case ir.Conditional(body=one, orelse=other):
+                each = [part for part in (one, other) if not is_none(part) and not growth.is_same(part, target)]
+                return bool(each) and all(self.is_moved(target, part) for part in each)
             case ir.Call(func=ir.Attribute(value=moved, attr=name)):
                 return self.interpreter.lexicon.methods.get(name) == "moves" and growth.is_same(moved, target)
         return False
