@@ -239,9 +239,15 @@ class Capture:
             return
         self.run_entry(target, node, frame)
 
-    def run_entry(self, target: Value, node: ir.Call | None, frame: Frame) -> None:
-        """Call a callable as a graph's entry: its tensors are static inputs on the device."""
-        for function, receiver in entry_functions(self.evaluator, target):
+    def run_entry(self, target: Value, node: ir.Call | None, frame: Frame, named: ir.Expr | None = None) -> None:
+        """Call a callable as a graph's entry: its tensors are static inputs on the device.
+
+        Of objects of several classes, it is assumed that what is `named` is that one.
+        """
+        found = list(entry_functions(self.evaluator, target))
+        held = [function if receiver is None else receiver for function, receiver in found]
+        several = len({one.cls if isinstance(one, Instance) else one for one in held}) > 1
+        for _, (function, receiver) in zip(dispatched(held, named if several else None, frame), found, strict=True):
             arguments = entry_arguments(self.evaluator, function, receiver)
             self.evaluator.call(function, arguments, node, frame)
 
@@ -253,7 +259,7 @@ class Capture:
         if uses_graphs(entry, arguments):
             opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry))
             opened.warms_up = True
-            self.run_entry(target, node, frame)
+            self.run_entry(target, node, frame, node.arguments[0].value if node.arguments else None)
             self.evaluator.close_region(frame)
             return _graphed(target, opened)
         return target
