@@ -1,7 +1,7 @@
 """Files in, the models of theirs out that no other model is built of: these are what somebody may capture whole.
 
 A model is built of what its statement names, as its module knows that name: `MoELayer` of another package is another
-one; and of what a table holds of which it calls an item. What it asks an object for, as `isinstance(self.mlp, MoELayer)`
+one; and of what a table holds of which it calls an item. What it asks an object for, as `isinstance(self.mlp, Router)`
 does, was made by somebody else; what only tests build on is whole all the same. To derive from a class builds nothing
 of it, either, but most of such are there for that alone: one that is made somewhere, or handed on as in
 `ModuleSpec(module=Router)`, is a model of its own.
@@ -142,5 +142,5 @@ def _tables(interpreter: Interpreter, module: Module, text: str) -> Iterator[tup
         imported = next((one for one in module.index.imports.get(name, ()) if one.member is not None), None)
         holder = module if imported is None else interpreter.project.module(imported.module)
         member = name if imported is None else imported.member
-        for segment in holder.index.assignments.get(member or "", ()) if holder is not None else ():
-            yield holder, holder.source_of(segment)
+        if holder is not None and member is not None:
+            yield from ((holder, holder.source_of(one)) for one in holder.index.assignments.get(member, ()))
