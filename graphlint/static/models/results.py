@@ -163,8 +163,15 @@ def _computed(
     pinned = call.is_view and not is_turned and first is not None and first.pinned
     return union(
         Tensor(place, ndim, dtype, sure, pinned, fresh, literal and place is Place.HOST, ones)
-        for place, sure in places(facts.all_values())
+        for place, sure in places(_met(call))
     )
+
+
+def _met(call: Application) -> list[Value]:
+    """The arguments that a result lies with: a view lies with what it is one of, and no result with sizes."""
+    first = call.facts.first()
+    met = [first] if call.is_view and first is not None else _read_on_device(call)
+    return met if any(True for value in met for _ in tensors_in(value)) else call.facts.all_values()
 
 
 def _kept_dtype(call: Application) -> str | None:
