@@ -133,7 +133,7 @@ class Assignment:
         return sum(any(isinstance(part, ir.Call) for part in walk(one.value)) for one in given) == 1
 
     def is_moved(self, target: ir.Attribute, value: ir.Expr) -> bool:
-        """Whether an attribute, if there is one, is put where something else lies: `self.ids = self.ids.to(x.device)`."""
+        """Whether an attribute, if any, is put where something else lies: `self.table = self.table.to(x.device)`."""
         match value:
             case ir.Conditional(body=one, orelse=other):
                 each = [part for part in (one, other) if not is_none(part) and not growth.is_same(part, target)]
