@@ -1,9 +1,9 @@
 """Files in, the models of theirs out that no other model is built of: these are what somebody may capture whole.
 
 A model is built of what its statement names, as its module knows that name: `MoELayer` of another package is another
-one; and of what a table holds of which it calls an item. What it asks an object for, as `isinstance(self.mlp, Router)`
-does, was made by somebody else; what only tests build on is whole all the same. To derive from a class builds nothing
-of it, either, but most of such are there for that alone: one that is made somewhere, or handed on as in
+one; and of what a table of that module holds of which it calls an item. What it asks an object for, as `isinstance(x,
+MoELayer)` does, was made by somebody else; what only tests build on is whole all the same. To derive from a class
+builds nothing of it, either, but most of such are there for that alone: one that is made somewhere, or handed on as in
 `ModuleSpec(module=Router)`, is a model of its own.
 """
 
@@ -124,23 +124,19 @@ def _named_in(
     base = _forward_of(interpreter, cls)
     own = {cls.name} if base is None else {cls.name, base.name}
     text = _BESIDE.sub(" ", cls.module.source_of(cls.segment, is_exact=True))
-    for module, said in ((cls.module, text), *_tables(interpreter, cls.module, text)):
-        imports = module.index.imports
-        for dot, name, bracket in dict.fromkeys(_NAME.findall(said)):
-            if name in own or not (name in alike or any(one.member in alike for one in imports.get(name, ()))):
-                continue
-            meant = None if dot else origin_of(interpreter, module, name)
-            if isinstance(meant, ClassDefinition):
-                yield from (one for one in alike.get(meant.name, ()) if one is meant)
-            elif meant is None and (dot or bracket):  # of a module, or from somewhere that is not seen
-                yield from alike.get(name, ())
+    text = "\n".join((text, *_tables(cls.module, text)))
+    imports = cls.module.index.imports
+    for dot, name, bracket in dict.fromkeys(_NAME.findall(text)):
+        if name in own or not (name in alike or any(one.member in alike for one in imports.get(name, ()))):
+            continue
+        meant = None if dot else origin_of(interpreter, cls.module, name)
+        if isinstance(meant, ClassDefinition):
+            yield from (one for one in alike.get(meant.name, ()) if one is meant)
+        elif meant is None and (dot or bracket):  # of a module, or from somewhere that is not seen
+            yield from alike.get(name, ())
 
 
-def _tables(interpreter: Interpreter, module: Module, text: str) -> Iterator[tuple[Module, str]]:
-    """The tables of modules that a text picks an item of, `LAYERS[kind](...)`, with what they are made of."""
+def _tables(module: Module, text: str) -> Iterator[str]:
+    """What the tables of a module are made of that a text picks an item of, to call it: `LAYERS[kind](...)`."""
     for name in dict.fromkeys(_PICKED.findall(text)):
-        imported = next((one for one in module.index.imports.get(name, ()) if one.member is not None), None)
-        holder = module if imported is None else interpreter.project.module(imported.module)
-        member = name if imported is None else imported.member
-        if holder is not None and member is not None:
-            yield from ((holder, holder.source_of(one)) for one in holder.index.assignments.get(member, ()))
+        yield from map(module.source_of, module.index.assignments.get(name, ()))
