@@ -9,7 +9,7 @@ from graphlint.rulebook.entries import Entries, Entry
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion, dispatched
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Graphed, Instance, Partial
-from graphlint.static.models.inputs import entry_arguments, entry_functions, functions, on_device
+from graphlint.static.models.inputs import chosen, entry_arguments, entry_functions, functions, on_device
 from graphlint.static.syntax import ir
 from graphlint.values import (
     FALSE,
@@ -240,14 +240,8 @@ class Capture:
         self.run_entry(target, node, frame)
 
     def run_entry(self, target: Value, node: ir.Call | None, frame: Frame, named: ir.Expr | None = None) -> None:
-        """Call a callable as a graph's entry: its tensors are static inputs on the device.
-
-        Of objects of several classes, it is assumed that what is `named` is that one.
-        """
-        found = list(entry_functions(self.evaluator, target))
-        held = [function if receiver is None else receiver for function, receiver in found]
-        several = len({one.cls if isinstance(one, Instance) else one for one in held}) > 1
-        for _, (function, receiver) in zip(dispatched(held, named if several else None, frame), found, strict=True):
+        """Call a callable as a graph's entry: its tensors are static inputs on the device."""
+        for function, receiver in chosen(entry_functions(self.evaluator, target), named, frame):
             arguments = entry_arguments(self.evaluator, function, receiver)
             self.evaluator.call(function, arguments, node, frame)
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from graphlint.static.domain.contexts import Frame, dispatched
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Graphed, Instance
 from graphlint.static.models.applied import is_handed_plain
@@ -23,6 +26,16 @@ def entry_functions(evaluator: Evaluator, target: Value) -> list[tuple[Function,
             method = evaluator.class_method(member.cls, name)
             found += [(m, member) for m in members(method) if isinstance(m, Function)] if method is not None else []
     return found
+
+
+def chosen(
+    found: list[tuple[Function, Value | None]], named: ir.Expr | None, frame: Frame
+) -> Iterator[tuple[Function, Value | None]]:
+    """Entries one by one; of objects of several classes, it is assumed that what is `named` is that one."""
+    held = [function if receiver is None else receiver for function, receiver in found]
+    several = len({one.cls if isinstance(one, Instance) else one for one in held}) > 1
+    for _, entry in zip(dispatched(held, named if several else None, frame), found, strict=True):
+        yield entry
 
 
 def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | None) -> Arguments:
