@@ -8,6 +8,7 @@ from graphlint.rule import (
     FALSE,
     NONE,
     TRUE,
+    UNKNOWN,
     Confidence,
     Const,
     Hit,
@@ -51,7 +52,12 @@ def _uploaded(index: Value, lists: tuple[str, ...]) -> Iterator[Hit]:
     elif any(isinstance(one, Sequence) and one.kind in lists for one in members(index)):
         on_device = any(tensor.place is not Place.HOST for tensor in tensors_in(index))
         if not on_device and not _is_tuple_in_disguise(index):
-            yield Hit(Confidence.HIGH)
+            yield Hit(Confidence.MEDIUM if _may_hold_tensors(index) else Confidence.HIGH)
+
+
+def _may_hold_tensors(index: Value) -> bool:
+    """A list of tensors stands for a tuple of them, and nobody knows what this one holds."""
+    return isinstance(index, Sequence) and UNKNOWN in members(index.any_element)
 
 
 def _is_tuple_in_disguise(index: Value) -> bool:

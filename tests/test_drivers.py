@@ -15,7 +15,9 @@ PROGRAM = """
 from serve.ops import step
 # file: serve/ops.py
 import functools
+import gc
 import math
+import time
 
 import numpy as np
 import torch
@@ -50,6 +52,15 @@ class Model(nn.Module):
     def forward(self, x, prompts=None, tokenizer=None, mode="sum"):
         {forward}
 """
+ALONE = {
+    "a clock": "start = time.perf_counter()\n    y = x * 2\n    print(time.perf_counter() - start)\n    return y",
+    "memory that is freed": "y = x * 2\n    torch.cuda.empty_cache()\n    return y",
+    "what is collected": "y = x * 2\n    gc.collect()\n    return y",
+    "memory of the host": "if not x.is_pinned():\n        x = x * 2\n    return x",
+    "several devices": (
+        "for one in range(4):\n        with torch.cuda.device(one):\n            x = x * 2\n    return x"
+    ),
+}
 HOST = {
     "texts": "if isinstance(prompts, str):\n        prompts = [prompts]\n    return x * len(prompts)",
     "a tokenizer": 'ids = tokenizer(prompts, return_tensors="pt")\n    return x + ids',
@@ -64,6 +75,8 @@ HOST = {
     ),
 }
 DEVICE = {
+    "one device": "for one in range(4):\n        with torch.cuda.device(0):\n            x = x * one\n    return x",
+    "a time that is handed in": "time = x * 2\n    return time + math.pi",
     "a mode": "if isinstance(mode, str):\n        x = x * 2\n    return x",
     "another list": "prompts = [prompts]\n    return x * len(prompts)",
     "a copy of some": "if mode == 'sum':\n        return x.cpu()\n    return x",
@@ -88,6 +101,44 @@ def offered(folder: Path, body: str, decorator: str = "", is_inner: bool = False
 @pytest.mark.parametrize("form", HOST)
 def test_what_drives_a_model_is_not_proposed(tmp_path: Path, form: str) -> None:
     assert offered(tmp_path, HOST[form]) == set()
+
+
+@pytest.mark.parametrize("form", ALONE)
+def test_a_function_that_works_for_the_host_is_not_proposed(tmp_path: Path, form: str) -> None:
+    """In a method of a model, the same is likelier a mistake."""
+    assert offered(tmp_path, ALONE[form]) == {"Model.forward"}
+
+
+@pytest.mark.parametrize(
+    ("text", "is_offered"),
+    [
+        ("from serve.ops import {name}\n# file: serve/ops.py", True),
+        ("from serve.io.ops import {name}\n# file: serve/io/__init__.py\n# file: serve/io/ops.py", False),
+        ("from serve.radio.ops import {name}\n# file: serve/radio/__init__.py\n# file: serve/radio/ops.py", True),
+    ],
+)
+def test_what_makes_objects_of_files_is_not_proposed(tmp_path: Path, text: str, is_offered: bool) -> None:
+    assert named(tmp_path, text, "step") is is_offered
+
+
+@pytest.mark.parametrize(
+    ("name", "is_offered"),
+    [
+        ("torch_scale", False), ("naive_scale", True), ("quantize_weights", False),
+        ("measure_latency", False), ("output_check", False),
+        ("scale", True), ("torchscale", True), ("quantize", True), ("measure", True),
+    ],
+)  # fmt: skip
+def test_what_others_are_compared_with_is_not_proposed(tmp_path: Path, name: str, is_offered: bool) -> None:
+    """Nor what sets weights up, or measures how long something takes."""
+    assert named(tmp_path, "from serve.ops import {name}\n# file: serve/ops.py", name) is is_offered
+
+
+def named(folder: Path, text: str, name: str) -> bool:
+    around = f"\n# file: serve/__init__.py\n{text.format(name=name)}\nimport torch\n"
+    program = f"{around}def {name}(x: torch.Tensor):\n    return x * 2\n"
+    found = static.survey([write(folder, program)], Config(root=folder))
+    return [entry.partition(":")[2] for entry in found.exports] == [name]
 
 
 @pytest.mark.parametrize("form", ["texts", "a tokenizer", "pictures"])

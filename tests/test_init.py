@@ -603,6 +603,8 @@ def test_what_works_on_the_host_is_not_offered(tmp_path: Path, imports: str, bod
         ("x: torch.Tensor) -> (Scaled", "return Scaled(x)", False),
         ("x: torch.Tensor) -> (Verdict", "return Verdict(True, x.sum().item(), {})", False),
         ("x: torch.Tensor) -> (Batch", "return Batch(x, x.shape[0])", True),
+        ("x: torch.Tensor) -> (list[Best]", "return [Best(0, [], [])]", False),
+        ("x: torch.Tensor) -> (list[Batch]", "return [Batch(x, 1)]", True),
     ],
     ids=[
         "tensors",
@@ -621,6 +623,8 @@ def test_what_works_on_the_host_is_not_offered(tmp_path: Path, imports: str, bod
         "gives a module",
         "gives a report",
         "gives tensors",
+        "gives reports",
+        "gives several tensors",
     ],
 )
 def test_a_function_that_is_for_the_host_is_not_offered(
@@ -631,6 +635,7 @@ def test_a_function_that_is_for_the_host_is_not_offered(
         "class Scaled(torch.nn.Module):\n    def __init__(self, x):\n        super().__init__()\n\n"
         "@dataclass\nclass Verdict:\n    is_right: bool\n    error: float\n    extra: dict[str, object]\n\n"
         "@dataclass\nclass Batch:\n    x: torch.Tensor\n    rows: int\n\n"
+        "@dataclass\nclass Best:\n    row: int\n    first: list[tuple]\n    last: list[tuple]\n\n"
     )
     head = f"from dataclasses import dataclass\nimport numpy as np\nimport torch\n\n{classes}"
     text = f"# file: images/__init__.py\n# file: images/ops.py\n{head}def weighed({parameters}):\n    {body}\n"

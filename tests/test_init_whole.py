@@ -52,6 +52,7 @@ def candidates(folder: Path, **given: str) -> tuple[str, ...]:
         {"made": "Block()"},
         {"made": "nn.ModuleList([Block() for _ in range(2)])"},
         {"made": "{'block': Block}[made]()"},
+        {"made": "BLOCKS[made]()", "imports": f"{IMPORT}\nBLOCKS = {{'block': Block}}"},
         {"made": "layers.Block()", "imports": ""},
         {"made": "serve.layers.Block()", "imports": ""},
         {"made": "Part()", "imports": "from serve.layers import Block as Part"},
@@ -71,6 +72,7 @@ def test_what_a_model_is_built_of_is_no_candidate(tmp_path: Path, given: dict[st
         {"body": "assert isinstance(self.made, (nn.Linear, Block)) or issubclass(type(self.made), Block)"},
         {"text": '"""Like `Block` of `serve.layers.Block`, but for Block() of others."""', "imports": ""},
         {"text": "# not a Block", "imports": ""},
+        {"body": "assert made in BLOCKS or BLOCKS[made]", "imports": f"{IMPORT}\nBLOCKS = {{'block': Block}}"},
         {"made": "Block()", "imports": OWN},  # another class of this name
         {"made": "Block()", "path": "tests/test_net.py"},  # which captures nothing for anybody
     ],

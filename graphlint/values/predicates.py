@@ -215,10 +215,15 @@ def _tensor(value: Value | None, condition: Condition) -> Confidence | None:
     return HIGH if any(True for _ in tensors_in(value)) else LOW if isinstance(value, Unknown) else None
 
 
+def _holds_nothing(value: Value) -> bool:
+    """Whether a list is empty, or one of empty lists."""
+    return isinstance(value, Sequence) and value.elements is not None and all(map(_holds_nothing, value.elements))
+
+
 def _not_tensor(value: Value | None, condition: Condition) -> Confidence | None:
     if value is None or any(isinstance(member, Tensor) for member in members(value)):
         return None
-    if isinstance(value, Sequence) and value.elements == ():  # nothing to upload
+    if _holds_nothing(value):  # to upload
         return None
     # An annotation says `list`, and no more: a tensor may be handed in as well.
     is_promised = isinstance(value, Sequence) and value.elements is None and value.any_element == UNKNOWN

@@ -85,3 +85,29 @@ def test_settings_that_are_made_without_a_member_hold_the_default_one(tmp_path: 
     program = CHOICES.format(default=" = Scaling.WHOLE", made=made, sign="==", mark="", given=given)
     analysis = analyse(tmp_path, program)
     assert analysis.report.summary.regions and not analysis.found
+
+
+TABLE = """
+import torch
+
+def step(inputs: dict[str, torch.Tensor], x: torch.Tensor):
+    time = {asked}
+    if time is not None:
+        x.item()
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "is_condition"),
+    [
+        ('inputs.get("time")', True),
+        ('inputs["time"]', False),
+        ('inputs.get("time", x)', False),
+        ('{"time": x}.get("time")', False),
+    ],
+)
+def test_nobody_says_which_keys_a_promised_table_has(tmp_path: Path, asked: str, is_condition: bool) -> None:
+    """That one is there is a condition."""
+    (finding,) = analyse(tmp_path, TABLE.format(asked=asked), regions=("main:step",)).report.findings
+    assert bool(finding.when) is is_condition

@@ -246,3 +246,34 @@ def test_what_an_object_is_made_with_stays_with_its_flag(
     """Where the flag is asked later, the attribute is that of the flag, if nothing has changed one of them."""
     text = _FLAGGED.format(asked=asked, chosen=chosen, change=change, given=given, made=made)
     assert is_told is ("GL101" in {one.code for one in analyse(tmp_path, text).report.findings})
+
+
+COMPILED = """
+import torch
+
+class Sum(torch.nn.Module):
+    def forward(self, x):
+        return x.sum().item()
+
+class Most(torch.nn.Module):
+    def forward(self, x):
+        return x
+
+def named(name):
+    if name == "sum":
+        return Sum
+    {other}
+
+def main(name):
+    model = torch.compile(named(name)().cuda(), mode="max-autotune")
+    return model(torch.ones(4, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "when"), [("return Most", ["isinstance(named(name)().cuda(), Sum)"]), ("return Sum", [])]
+)
+def test_which_model_is_compiled_is_a_condition(tmp_path: Path, other: str, when: list[str]) -> None:
+    """Where it is one of several classes."""
+    (finding,) = analyse(tmp_path, COMPILED.format(other=other)).report.findings
+    assert [condition.text for condition in finding.when] == when

@@ -65,6 +65,9 @@ FORMS = {
     "an attribute that is moved to where it is needed": """
         self.table = self.table.to(x.device)
         return x * self.table""",
+    "an attribute that is moved if there is one": """
+        self.table = self.table.to(dtype=x.dtype, device=x.device) if self.table is not None else None
+        return x * self.table""",
     "an attribute that lies elsewhere": """
         if self.table.device != x.device:
             self.table = self.table.to(x.device)

@@ -300,3 +300,25 @@ def capture():
     return graph, y, model
 """
     assert ("GL501" in {code for _, _, code in analyse(tmp_path, program).shown}) is is_told
+HANDED_BACK = """
+import torch
+
+class Batch:
+    def __init__(self, pos):
+        self.pos, self.out = pos, {{}}
+
+class Prior(torch.nn.Module):
+    def forward(self, data: Batch, x: torch.Tensor):
+        data.out["energy"] = {{"y": x * 2}}
+        {given}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "is_told"),
+    [("return data", False), ("return x", True), ("pass", True), ("return x if x.ndim else data", True)],
+)
+def test_what_is_handed_in_and_handed_back_holds_outputs(tmp_path: Path, given: str, is_told: bool) -> None:
+    """An output of the region is one, whatever object it lies in."""
+    analysis = analyse(tmp_path, HANDED_BACK.format(given=given), regions=("main:Prior.forward",))
+    assert is_told is ("GL501" in {code for _, _, code in analysis.shown})

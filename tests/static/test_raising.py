@@ -8,11 +8,14 @@ import pytest
 from analysis import analyse, in_region
 
 AROUND = """
-import contextlib, pytest, torch
+import contextlib, os, pytest, sys, torch
 
 class Base:
     def check(self):
         raise NotImplementedError
+
+    def exit(self):
+        pass
 
 def refuse(name):
     if not torch.cuda.is_current_stream_capturing():
@@ -39,7 +42,16 @@ def test_what_stands_behind_a_function_that_refuses_capture_is_silent(tmp_path: 
     assert analyse(tmp_path, in_region(f"{call}\nx.item()", AROUND)).found == []
 
 
+@pytest.mark.parametrize("call", ["exit()", "quit()", "sys.exit(1)", "os._exit(1)", "os.abort()"])
+def test_what_stands_behind_the_end_of_the_process_is_silent(tmp_path: Path, call: str) -> None:
+    """What is left over from debugging, a region comes to no further."""
+    assert analyse(tmp_path, in_region(f"print(x.shape)\n{call}\nx.item()", AROUND)).found == []
+
+
 BEHIND = {
+    "one that ends the process in a branch": "if unknown:\n    sys.exit(1)\nx.item()",
+    "one that only has the name": "def exit():\n    pass\nexit()\nx.item()",
+    "a method of the name": "Base().exit()\nx.item()",
     "one that may come back": "may_refuse(unknown)\nx.item()",
     "one that loops": "rounds(unknown)\nx.item()",
     "one that a subclass has": "Base().check()\nx.item()",

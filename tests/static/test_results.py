@@ -159,3 +159,19 @@ def test_what_has_a_list_for_a_default_is_a_list(tmp_path: Path, given: str, is_
     """
     codes = [code for _, _, code in analyse(tmp_path, text, regions=("main:step",)).shown]
     assert ("GL304" in codes) is is_told and "GL101" in codes
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "torch.arange(n)",
+        "torch.arange(n).reshape(n, 2)",
+        "torch.arange(n).view(n, -1)",
+        "torch.nn.functional.pad(torch.arange(n), (0, n))",
+    ],
+)
+def test_a_size_of_the_device_says_nothing_of_where_a_result_lies(tmp_path: Path, made: str) -> None:
+    """It is read on the host, where the tensor is made, and a mask of that is counted there."""
+    body = f"    n = x.long().sum()\n    rows = {made}\n    rows[rows != 1]\n    rows.to(x.device)"
+    found = [(line, code) for _, line, code in analyse(tmp_path, CAPTURE.format(around="", body=body)).found]
+    assert {code for line, code in found if line == 8} == set() and (9, "GL202") in found

@@ -367,3 +367,29 @@ def test_what_a_constructor_has_by_default_may_stand_in_unknown_settings(
         """
     found = analyse(tmp_path, program, regions=("main:Model.forward",)).shown
     assert [code for _, _, code in found] == ["GL305"] * is_reported
+
+
+CONTEXT = """
+import torch
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward({taken}x, rows):
+        return x * rows.item()  # expect: GL101
+
+    {apart}
+    @staticmethod
+    def backward(ctx, grad):
+        if ctx.T > 3:
+            return torch.empty(ctx.T, device=grad.device), None
+        return grad * grad.max().item(), None  # expect: GL101
+"""
+APART = "@staticmethod\n    def setup_context(ctx, inputs, output):\n        pass\n"
+
+
+@pytest.mark.parametrize(("taken", "apart"), [("ctx, ", ""), ("", APART)])
+def test_what_is_kept_for_the_backward_pass_is_no_tensor(tmp_path: Path, taken: str, apart: str) -> None:
+    """It has what the forward pass has put there, sizes among it, under whatever names tensors have as well."""
+    entries = ("main:Scaled.forward", "main:Scaled.backward")
+    analysis = analyse(tmp_path, CONTEXT.format(taken=taken, apart=apart), regions=entries)
+    assert analysis.expected == analysis.found

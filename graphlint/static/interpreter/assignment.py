@@ -13,7 +13,8 @@ from graphlint.static.models import uses
 from graphlint.static.models.containers import with_item
 from graphlint.static.models.modules import named
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, walk
+from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.traversal import assignments_in, is_none, walk
 from graphlint.static.writes.states import is_handed
 from graphlint.values import (
     NONE,
@@ -132,8 +133,11 @@ class Assignment:
         return sum(any(isinstance(part, ir.Call) for part in walk(one.value)) for one in given) == 1
 
     def is_moved(self, target: ir.Attribute, value: ir.Expr) -> bool:
-        """Whether an attribute is put where something else lies: `self.table = self.table.to(x.device)`."""
+        """Whether an attribute, if any, is put where something else lies: `self.table = self.table.to(x.device)`."""
         match value:
+            case ir.Conditional(body=one, orelse=other):
+                each = [part for part in (one, other) if not is_none(part) and not growth.is_same(part, target)]
+                return bool(each) and all(self.is_moved(target, part) for part in each)
             case ir.Call(func=ir.Attribute(value=moved, attr=name)):
                 return self.interpreter.lexicon.methods.get(name) == "moves" and growth.is_same(moved, target)
         return False
@@ -207,12 +211,12 @@ class Assignment:
 
         The function that opens the region is the one to keep its static outputs; whatever it calls is not. An object
         that is only promised to a function, and that nothing was seen to make, may be one for this run; one that the
-        program makes for the capture is.
+        program makes for the capture is. What is handed in and handed back holds outputs.
         """
         if not frame.in_region or frame.regions:
             return
         if fresh_tensor(value) is not None and not _is_handed_on(target, frame.function.code):
-            is_lent = is_lent or self._is_for_this_run(target, frame)
+            is_lent = is_lent or self._is_for_this_run(target, frame) or _is_handed_back(target, frame.function.code)
             event = StateWrite(value, growth.enlarges(target, frame.tests), is_passed_on=is_lent)
             self.interpreter.traces.keeps(target, event, frame)
 
@@ -267,6 +271,18 @@ def _is_handed_on(target: ir.Expr, code: ir.Code) -> bool:
             return bool(made) and all(isinstance(one.value, ir.Attribute) for one in made)
         return isinstance(value, ir.Attribute)
     return False
+
+
+@remembered
+def _is_handed_back(target: ir.Expr, code: ir.Code) -> bool:
+    """Whether a target belongs to a parameter, other than the object of a method, that all ends of a function give."""
+    while isinstance(target, (ir.Subscript, ir.Attribute)):
+        target = target.value
+    if not isinstance(target, ir.Name) or target.id in ("self", "cls"):
+        return False
+    ends = [part.value for part in walk(code.body) if isinstance(part, ir.Return)]
+    given = all(isinstance(one, ir.Name) and one.id == target.id for one in ends)
+    return bool(ends) and given and any(one.name == target.id for one in code.parameters)
 
 
 def _with_element(sequence: Sequence, index: Value, value: Value) -> Sequence:

@@ -42,6 +42,7 @@ Handler: TypeAlias = "Callable[[Arguments, ir.Call | None, Frame], Value | None]
 _HOST_MODULES = frozenset({"json", "math", "os", "platform", "random", "re", "sys", "time"})
 _SCALAR_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str", "complex": "float"}
 _PASSING = ("itertools.islice", "itertools.cycle", "itertools.accumulate")
+_LEAVING = ("builtins.exit", "builtins.quit", "os._exit", "os.abort", "sys.exit")
 _GROUPING = ("itertools.combinations", "itertools.pairwise", "itertools.permutations")
 _HOST_RESULTS = {
     "len": "int", "id": "int", "hash": "int", "ord": "int", "chr": "str", "callable": "bool", "repr": "str",
@@ -78,6 +79,7 @@ class Builtins:
             "itertools.product": iterables.zip, "itertools.zip_longest": iterables.zip,
             "types.SimpleNamespace": _namespace,
             **dict.fromkeys(_PASSING, iterables.passed), **dict.fromkeys(_GROUPING, iterables.grouped),
+            **dict.fromkeys(_LEAVING, _leave),
         }  # fmt: skip
         self._handlers |= self._told(evaluator.lexicon)
 
@@ -338,6 +340,13 @@ class Builtins:
 def _namespace(arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
     """Keeps what it is given, and calls nothing of it."""
     return ExternalObject("types.SimpleNamespace", tuple(arguments.keywords), is_open=True)
+
+
+def _leave(arguments: Arguments, node: ir.Call | None, frame: Frame) -> Value:
+    """Nothing runs behind a call that ends the process."""
+    if node is not None:
+        frame.raised.add(node)
+    return NONE
 
 
 def _giving(given: Value) -> Handler:

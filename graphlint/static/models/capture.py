@@ -9,7 +9,7 @@ from graphlint.rulebook.entries import Entries, Entry
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion, dispatched
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Graphed, Instance, Partial
-from graphlint.static.models.inputs import entry_arguments, entry_functions, functions, on_device
+from graphlint.static.models.inputs import chosen, entry_arguments, entry_functions, functions, on_device
 from graphlint.static.syntax import ir
 from graphlint.values import (
     FALSE,
@@ -239,9 +239,9 @@ class Capture:
             return
         self.run_entry(target, node, frame)
 
-    def run_entry(self, target: Value, node: ir.Call | None, frame: Frame) -> None:
+    def run_entry(self, target: Value, node: ir.Call | None, frame: Frame, named: ir.Expr | None = None) -> None:
         """Call a callable as a graph's entry: its tensors are static inputs on the device."""
-        for function, receiver in entry_functions(self.evaluator, target):
+        for function, receiver in chosen(entry_functions(self.evaluator, target), named, frame):
             arguments = entry_arguments(self.evaluator, function, receiver)
             self.evaluator.call(function, arguments, node, frame)
 
@@ -253,7 +253,7 @@ class Capture:
         if uses_graphs(entry, arguments):
             opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry))
             opened.warms_up = True
-            self.run_entry(target, node, frame)
+            self.run_entry(target, node, frame, node.arguments[0].value if node.arguments else None)
             self.evaluator.close_region(frame)
             return _graphed(target, opened)
         return target

@@ -299,7 +299,8 @@ def _mapped(value: Mapping, index: Value, missing: list[Value]) -> Value:
     held = dict(value.items)
     found = [held[key] for key in keys if key in held]
     if len(found) < len(keys):
-        found += [value.other] if value.other is not None else missing
+        # Of what is only promised to be a table, nobody knows which keys it has.
+        found += missing if value.other is None else [value.other, *(() if value.items else missing)]
     elif not value.optional.isdisjoint(keys):
         found += missing
     if not all(isinstance(key, (Const, External, Class)) for key in keys):

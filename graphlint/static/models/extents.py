@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from collections.abc import Sequence as Given
 
-from graphlint.values import NONE, Const, Host, Sequence, Tensor, Value
+from graphlint.static.domain.program import Bound, Instance, Method, Partial
+from graphlint.values import NONE, Const, Host, Sequence, Tensor, Unknown, Value, members
 
 ONE = Const(1)
 _SIZE = Host("int")
@@ -40,6 +42,20 @@ def literal_rank(value: Value | None) -> int | None:
         case Const() if value != NONE:
             return 0
     return None
+
+
+def broadcast_rank(values: Iterable[Value]) -> int | None:
+    """The rank of an elementwise result; numbers have rank 0."""
+    rank = 0
+    for value in values:
+        for member in members(value):
+            if isinstance(member, Tensor):
+                if member.ndim is None:
+                    return None
+                rank = max(rank, member.ndim)
+            elif isinstance(member, (Unknown, Method, Bound, Partial, Instance)):
+                return None
+    return rank
 
 
 def shape(tensor: Tensor) -> Value:

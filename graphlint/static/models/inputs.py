@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from graphlint.static.domain.contexts import Frame, dispatched
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Graphed, Instance
 from graphlint.static.models.applied import is_handed_plain
@@ -25,10 +28,20 @@ def entry_functions(evaluator: Evaluator, target: Value) -> list[tuple[Function,
     return found
 
 
+def chosen(
+    found: list[tuple[Function, Value | None]], named: ir.Expr | None, frame: Frame
+) -> Iterator[tuple[Function, Value | None]]:
+    """Entries one by one; of objects of several classes, it is assumed that what is `named` is that one."""
+    held = [function if receiver is None else receiver for function, receiver in found]
+    several = len({one.cls if isinstance(one, Instance) else one for one in held}) > 1
+    for _, entry in zip(dispatched(held, named if several else None, frame), found, strict=True):
+        yield entry
+
+
 def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | None) -> Arguments:
     """The arguments that a graph's entry is called with, as far as its signature tells."""
     parameters = [p for p in function.code.parameters if p.kind in ("positional", "keyword")]
-    if receiver is not None:
+    if receiver is not None or _takes_context(evaluator, function):
         parameters = parameters[1:]
     given = {parameter.name: evaluator.refine(UNKNOWN, parameter, function) for parameter in parameters}
     defaults = {p.name: evaluator.default(p, function) for p in parameters if p.default is not None}
@@ -50,6 +63,15 @@ def entry_arguments(evaluator: Evaluator, function: Function, receiver: Value | 
     given |= {name: unsure(given[name]) for name in doubtful}
     keywords = tuple((name, on_device(value)) for name, value in given.items())
     return Arguments(() if receiver is None else (receiver,), keywords, star, UNKNOWN)
+
+
+def _takes_context(evaluator: Evaluator, function: Function) -> bool:
+    """Whether the first parameter is what an autograd function keeps for its backward pass."""
+    owner, kinds = function.owner, evaluator.lexicon.callables
+    if owner is None or not any(kinds.get(base) == "applied" for base in evaluator.external_bases(owner)):
+        return False
+    apart = evaluator.class_method(owner, "setup_context") is not None  # which gets it in the place of `forward`
+    return function.code.name == "backward" or (function.code.name == "forward" and not apart)
 
 
 @remembered

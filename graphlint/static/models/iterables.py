@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from graphlint.finding import Confidence
 from graphlint.rule import HostRead, Truth
-from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.contexts import Frame, Mode
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.models.containers import by_name, updated
 from graphlint.static.syntax import ir
@@ -57,7 +57,10 @@ class Iterables:
         if is_known and len(pool) <= 1 and name in ("max", "min", "sorted"):
             return pool[0] if pool and name != "sorted" else UNKNOWN
         tensors = [(tensor.sure, value) for value in judged if (tensor := device_tensor(value)) is not None]
-        if tensors and node is not None:
+        is_turned = (
+            frame.mode is Mode.SOFT and name in ("max", "min") and key is None
+        )  # into an operation, by a compiler
+        if tensors and node is not None and not is_turned:
             _, least_sure = min(tensors, key=lambda found: found[0])
             self.evaluator.observe(frame, node, Truth(least_sure, "search"))
         if name in ("any", "all"):

@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from graphlint.finding import Confidence
 from graphlint.rulebook.lexicon import Factory, Lexicon
 from graphlint.rulebook.signatures import Operation
-from graphlint.static.domain.program import Bound, Instance, Method, Partial
 from graphlint.static.models import extents
 from graphlint.static.models.copies import copied
 from graphlint.values import (
@@ -100,20 +99,6 @@ def places(values: Iterable[Value]) -> list[tuple[Place, Confidence]]:
     return list(found.items())
 
 
-def broadcast_rank(values: Iterable[Value]) -> int | None:
-    """The rank of an elementwise result; numbers have rank 0."""
-    rank = 0
-    for value in values:
-        for member in members(value):
-            if isinstance(member, Tensor):
-                if member.ndim is None:
-                    return None
-                rank = max(rank, member.ndim)
-            elif isinstance(member, (Unknown, Method, Bound, Partial, Instance)):
-                return None
-    return rank
-
-
 def dtype_name(value: Value | None, lexicon: Lexicon) -> str | None:
     """The dtype that a value names: `torch.int64`, `torch.long`, `int`, or the old tensor type of that name."""
     return lexicon.dtypes.get(value.name) if isinstance(value, External) else None
@@ -163,8 +148,15 @@ def _computed(
     pinned = call.is_view and not is_turned and first is not None and first.pinned
     return union(
         Tensor(place, ndim, dtype, sure, pinned, fresh, literal and place is Place.HOST, ones)
-        for place, sure in places(facts.all_values())
+        for place, sure in places(_met(call))
     )
+
+
+def _met(call: Application) -> list[Value]:
+    """The arguments that a result lies with: a view lies with what it is one of, and no result with sizes."""
+    first = call.facts.first()
+    met = [first] if call.is_view and first is not None else _read_on_device(call)
+    return met if any(True for value in met for _ in tensors_in(value)) else call.facts.all_values()
 
 
 def _kept_dtype(call: Application) -> str | None:
@@ -191,11 +183,13 @@ def _tensor(call: Application) -> Value:
 
 
 def _elementwise(call: Application) -> Value:
-    return _computed(call, broadcast_rank(call.facts.all_values()))
+    return _computed(call, extents.broadcast_rank(call.facts.all_values()))
 
 
 def _promoted(call: Application) -> Value:
-    return _computed(call, broadcast_rank(call.facts.all_values()), _shared_dtype(call, call.facts.all_values()))
+    return _computed(
+        call, extents.broadcast_rank(call.facts.all_values()), _shared_dtype(call, call.facts.all_values())
+    )
 
 
 def _shared_dtype(call: Application, values: Iterable[Value]) -> str | None:
@@ -208,7 +202,7 @@ def _shared_dtype(call: Application, values: Iterable[Value]) -> str | None:
 
 
 def _bool_tensor(call: Application) -> Value:
-    return _computed(call, broadcast_rank(call.facts.all_values()), BOOLEAN)
+    return _computed(call, extents.broadcast_rank(call.facts.all_values()), BOOLEAN)
 
 
 def _reduced(dtype: str | None) -> Callable[[Application], Value]:
@@ -235,7 +229,7 @@ def _extremum(call: Application) -> Value:
     other = call.facts.value("other")
     if dim is None and other is not None:
         if any(isinstance(m, (Tensor, Unknown)) for m in members(other)):
-            return _computed(call, broadcast_rank(call.facts.all_values()), dtype)
+            return _computed(call, extents.broadcast_rank(call.facts.all_values()), dtype)
         dim = other
     ndim = _reduced_rank(call, dim)
     made = _computed(call, ndim, dtype)
@@ -246,7 +240,7 @@ def _where(call: Application) -> Value:
     if call.facts.value("input") is None:
         return Sequence("tuple", None, _computed(call, 1, INTEGER))
     chosen = [value for name in ("input", "other") for value in call.facts.bound.get(name, ())]
-    return _computed(call, broadcast_rank(call.facts.all_values()), _shared_dtype(call, chosen))
+    return _computed(call, extents.broadcast_rank(call.facts.all_values()), _shared_dtype(call, chosen))
 
 
 def _unique(call: Application) -> Value:

@@ -299,7 +299,7 @@ class Tensors:
         if self._works(left, right, frame):
             for side, value in writes.sides(node, left, right):
                 self.evaluator.used("operand", side, value, frame)
-        ndim = results.broadcast_rank([left, right]) if sign != "@" else None
+        ndim = extents.broadcast_rank([left, right]) if sign != "@" else None
         dtypes = {m.dtype for side in (left, right) for m in members(side) if isinstance(m, Tensor)}
         dtype = dtypes.pop() if len(dtypes) == 1 else None
         if sign == "/" or (dtype is not None and sign.strip("&|^") and dtype == results.BOOLEAN):
@@ -323,7 +323,7 @@ class Tensors:
     def compare(self, left: Value, right: Value, frame: Frame) -> Value:
         """A comparison with a tensor on at least one side."""
         self._works(left, right, frame)
-        ndim = results.broadcast_rank([left, right])
+        ndim = extents.broadcast_rank([left, right])
         made = union(
             Tensor(place, ndim, results.BOOLEAN, sure, False, frame.in_region)
             for place, sure in results.places([left, right])

@@ -3,8 +3,8 @@
 `if isinstance(prompts, str): prompts = [prompts]`, a tokenizer that is asked for tensors, `return images.cpu()`: what
 stands between the user and a model. What a kernel language runs by its own compiler is captured by nobody, either:
 outside of that it only raises. A function of its own that takes a copy of the host by its name, `lengths_cpu`, makes an
-array of a tensor, gives a module that it has made, or keeps several numbers that it reads in a table, works there on
-purpose; in a method of a model, the same is likelier a mistake.
+array of a tensor, gives a module that it has made, keeps several numbers that it reads in a table, reads a clock or
+frees memory, works there on purpose; in a method of a model, the same is likelier a mistake.
 """
 
 from __future__ import annotations
@@ -48,6 +48,8 @@ def _works_for_host(interpreter: Interpreter, code: ir.Code, module: Module) -> 
     needed = (one for one in code.parameters if one.default is None and not is_one_of(one.annotation, {"bool"}))
     if any(of_host.match(one.name) for one in needed):
         return True
+    if _manages(interpreter, code, module) or _goes_through_devices(interpreter, code, module):
+        return True
     for part in walk(code.body):
         match part:
             case ir.Call(func=ir.Attribute(attr=method)):
@@ -61,6 +63,33 @@ def _works_for_host(interpreter: Interpreter, code: ir.Code, module: Module) -> 
         return True
     given = members(interpreter.annotations.promised(code.returns, module)) if code.returns is not None else ()
     return any(isinstance(one, Instance) and interpreter.classes.is_model(one.cls) for one in given)
+
+
+def _manages(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    """Whether a function reads a clock, frees memory that is kept for later, or asks for that of the host."""
+    lexicon = interpreter.lexicon
+    for call in calls_in(code):
+        if isinstance(call.func, ir.Attribute) and lexicon.phases["manages"].match(call.func.attr):
+            return True
+        called = interpreter.static_value(call.func, module)
+        named = (lexicon.phases["manages"], lexicon.host_state["clocks"])
+        if isinstance(called, External) and any(names.match(called.name) for names in named):
+            return True
+    return False
+
+
+def _goes_through_devices(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    """Whether a function chooses a device in each round of a loop: a graph is one of a single device."""
+    for loop in walk(code.body):
+        if isinstance(loop, ir.For):
+            turning = {part.id for part in walk(loop.target) if isinstance(part, ir.Name)}
+            chosen = (one for part in walk(loop.body) if isinstance(part, ir.With) for one, _ in part.items)
+            for manager in chosen:
+                if isinstance(manager, ir.Call) and not turning.isdisjoint(names_in(manager)):
+                    called = interpreter.static_value(manager.func, module)
+                    if isinstance(called, External) and called.name in interpreter.lexicon.life["choosing"]:
+                        return True
+    return False
 
 
 def _gives_what_it_makes(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:

@@ -118,7 +118,8 @@ def _operators(interpreter: Interpreter, module: Module) -> Iterator[str]:
     for name in [*index.functions, *index.classes, *(index.imports if module.is_package else ())]:
         found = None if name.startswith("_") else origin_of(interpreter, module, name)
         if isinstance(found, Definition):
-            is_beside = names["checks"].match(found.name) or _sets_up(interpreter, found)
+            is_beside = any(names[kind].match(found.name) for kind in ("checks", "references"))
+            is_beside = is_beside or _sets_up(interpreter, found) or _feeds(interpreter, found.module.name)
             if not is_beside and not _is_outside(interpreter, found, None) and takes_tensors(interpreter, found, None):
                 yield f"{found.module.name}:{found.qualname}"
         elif found is not None:
@@ -160,6 +161,11 @@ def _sets_up(interpreter: Interpreter, definition: Definition) -> bool:
             if any(isinstance(one, ir.Define) and one.code.name == name for one in others):
                 return True
     return bool(setup.match(made) or setup.match(definition.name) or _CLASS_NAME.fullmatch(definition.name))
+
+
+def _feeds(interpreter: Interpreter, module: str) -> bool:
+    """Whether a module lies where objects are made of what files hold."""
+    return any(interpreter.lexicon.phases["feeds"].match(part) for part in module.split(".")[:-1])
 
 
 def _describes(interpreter: Interpreter, decorator: ir.Expr) -> bool:
@@ -266,15 +272,17 @@ def _gives_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool
     promised = interpreter.annotations.promised(code.returns, module)
     if isinstance(promised, Instance):
         return _is_report(interpreter, promised.cls)
+    if isinstance(promised, Sequence) and isinstance(promised.element, Instance):
+        return _is_report(interpreter, promised.element.cls, least=0)
     return _is_of_host(interpreter, code.returns, module) or _holds_host(promised)
 
 
-def _is_report(interpreter: Interpreter, cls: ClassDefinition) -> bool:
-    """Whether the fields of a class are numbers and words, most of them, and none is a tensor."""
+def _is_report(interpreter: Interpreter, cls: ClassDefinition, least: float = 0.5) -> bool:
+    """Whether more than this share of the fields of a class are numbers and words, and none is a tensor."""
     fields = [interpreter.annotations.quoted(text, cls.module) for text in cls.annotations.values()]
     if any(_carries_tensors(interpreter, member) for field in fields for member in members(field)):
         return False
-    return sum(map(_holds_host, fields)) * 2 > len(fields)
+    return sum(map(_holds_host, fields)) > least * len(fields)
 
 
 def _holds_host(value: Value) -> bool:

@@ -1,9 +1,10 @@
 """Files in, the models of theirs out that no other model is built of: these are what somebody may capture whole.
 
 A model is built of what its statement names, as its module knows that name: `MoELayer` of another package is another
-one. What it asks an object for, as `isinstance(self.mlp, MoELayer)` does, was made by somebody else; what only tests
-build on is whole all the same. To derive from a class builds nothing of it, either, but most of such are there for that
-alone: one that is made somewhere, or handed on as in `ModuleSpec(module=Router)`, is a model of its own.
+one; and of what a table of that module holds of which it calls an item. What it asks an object for, as `isinstance(x,
+MoELayer)` does, was made by somebody else; what only tests build on is whole all the same. To derive from a class
+builds nothing of it, either, but most of such are there for that alone: one that is made somewhere, or handed on as in
+`ModuleSpec(module=Router)`, is a model of its own.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from graphlint.reading.questions import Holds
-from graphlint.static.index.module import ClassDefinition
+from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import is_captured_whole, origin_of
@@ -23,6 +24,7 @@ from graphlint.static.regions.inherited import inherited_passes
 
 _BESIDE = re.compile(r'"""(?:.|\n)*?"""|\bis(?:instance|subclass)\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\)')
 _NAME = re.compile(r"(\.?)\b([A-Za-z_]\w*)(\(?)")
+_PICKED = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\[[^\[\]]*\]\s*\(")  # an item that is called
 _BINDING = ("class ", "from ", "import ")
 
 
@@ -122,6 +124,7 @@ def _named_in(
     base = _forward_of(interpreter, cls)
     own = {cls.name} if base is None else {cls.name, base.name}
     text = _BESIDE.sub(" ", cls.module.source_of(cls.segment, is_exact=True))
+    text = "\n".join((text, *_tables(cls.module, text)))
     imports = cls.module.index.imports
     for dot, name, bracket in dict.fromkeys(_NAME.findall(text)):
         if name in own or not (name in alike or any(one.member in alike for one in imports.get(name, ()))):
@@ -131,3 +134,9 @@ def _named_in(
             yield from (one for one in alike.get(meant.name, ()) if one is meant)
         elif meant is None and (dot or bracket):  # of a module, or from somewhere that is not seen
             yield from alike.get(name, ())
+
+
+def _tables(module: Module, text: str) -> Iterator[str]:
+    """What the tables of a module are made of that a text picks an item of, to call it: `LAYERS[kind](...)`."""
+    for name in dict.fromkeys(_PICKED.findall(text)):
+        yield from map(module.source_of, module.index.assignments.get(name, ()))
