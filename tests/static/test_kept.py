@@ -300,6 +300,8 @@ def capture():
     return graph, y, model
 """
     assert ("GL501" in {code for _, _, code in analyse(tmp_path, program).shown}) is is_told
+
+
 HANDED_BACK = """
 import torch
 

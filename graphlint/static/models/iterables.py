@@ -57,9 +57,8 @@ class Iterables:
         if is_known and len(pool) <= 1 and name in ("max", "min", "sorted"):
             return pool[0] if pool and name != "sorted" else UNKNOWN
         tensors = [(tensor.sure, value) for value in judged if (tensor := device_tensor(value)) is not None]
-        is_turned = (
-            frame.mode is Mode.SOFT and name in ("max", "min") and key is None
-        )  # into an operation, by a compiler
+        # A compiler turns it into an operation.
+        is_turned = frame.mode is Mode.SOFT and name in ("max", "min") and key is None
         if tensors and node is not None and not is_turned:
             _, least_sure = min(tensors, key=lambda found: found[0])
             self.evaluator.observe(frame, node, Truth(least_sure, "search"))
