@@ -15,12 +15,12 @@ from graphlint.rule import PartialFill
 from graphlint.static.domain.program import Function, function_of
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.objects import Capture, Place, Thing
+from graphlint.static.life.questions import OF_HOST
 from graphlint.static.life.tensors import is_start
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import last_name, walk
 
 _RESETTING = frozenset({"fill_", "zero_"})
-_OF_HOST = ("cpu", "host", "np")  # the last words of what no graph reads
 
 
 def left_behind(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tuple[PartialFill, Place, Capture]]:
@@ -101,6 +101,6 @@ def _kind(node: ir.Expr) -> tuple[str, str]:
 def _are_related(one: tuple[str, str], other: tuple[str, str]) -> bool:
     """Whether two names in one place are those of a thing and of a variant of it: `slots` and `slots_draft`."""
     short, long = sorted((one[1], other[1]), key=len)
-    if one[0] != other[0] or short == long or not short or long.rpartition("_")[2] in _OF_HOST:
+    if one[0] != other[0] or short == long or not short or long.rpartition("_")[2] in OF_HOST:
         return False
     return long.startswith(f"{short}_") or long.endswith(f"_{short}")
