@@ -23,6 +23,7 @@ is: `Tensor.sure` says it of the place of a tensor.
 from __future__ import annotations
 
 from graphlint.events.around import (
+    BufferShared,
     CopySpread,
     GradientDropped,
     GradientFound,
@@ -136,6 +137,7 @@ __all__ = [
     "TRUE",
     "UNKNOWN",
     "ActivationsOverwritten",
+    "BufferShared",
     "CachedCall",
     "CaptureBranch",
     "CaptureMisused",

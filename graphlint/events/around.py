@@ -207,6 +207,14 @@ class GraphCollected(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class BufferShared(Event):
+    """A call that makes something for graphs is given one memory for two of its buffers, by the names of parameters."""
+
+    one: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
 class MemoKept(Event):
     """A warm-up lets an object, by its `name`, keep an `attribute` that is computed of it `made` there; the capture has
     the same object, and finds it there.

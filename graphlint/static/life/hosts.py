@@ -60,14 +60,17 @@ class Hosts(Listener):
             self.numbers[capture].setdefault((owner, name), where)
 
     def _looked_up(self, owner: Container, name: str, capture: Capture) -> None:
-        """Note a number in a dictionary that a function of the region has a name of its own for."""
+        """Note a number in a dictionary that a function of the region has its own name for, or that a call unpacks."""
         frame = self.ledger.frames[-1]
         value = held_by(owner, name)
         if owner.kind != "dict" or frame.statement is None or not (_is_number(value) or isinstance(value, float)):
             return
-        items = (one for one in walk(frame.statement.node) if isinstance(one, ir.Subscript))
+        parts = [*walk(frame.statement.node)]
+        items = (one for one in parts if isinstance(one, ir.Subscript))
         names = (one.value.id for one in items if isinstance(one.value, ir.Name) and _is_key(one.index, name))
-        if any(_is_own(one, frame) for one in names) and _is_used(frame.statement):
+        given = (argument for one in parts if isinstance(one, ir.Call) for argument in one.arguments)
+        is_unpacked = any(one.star == "**" for one in given)
+        if (is_unpacked or any(_is_own(one, frame) for one in names)) and _is_used(frame.statement):
             self.entries[capture].setdefault((owner, name), (value, frame.statement))
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:

@@ -36,6 +36,7 @@ from graphlint.static.life.copies import Copies
 from graphlint.static.life.declared import declared, on_default
 from graphlint.static.life.derived import Derived
 from graphlint.static.life.devices import Devices
+from graphlint.static.life.doubled import doubled_buffers
 from graphlint.static.life.empty import Empty
 from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
@@ -131,7 +132,7 @@ class Rehearsal:
 
         def result() -> list[Told]:
             begun() if begun is not None else self._rehearse(around, self._listen)
-            for look in (idle_buffers, sized_graphs, left_behind):
+            for look in (idle_buffers, sized_graphs, left_behind, doubled_buffers):
                 for event, place, capture in look(self.interpreter, programs.files):
                     self._tell(event, place, capture)
             for kept, place, capture in gradients_handed_back(self.interpreter) if lines else ():
