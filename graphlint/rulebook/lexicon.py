@@ -38,9 +38,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "life": (
         "arrays", "batched", "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "counting",
         "current", "default", "drawing", "environment", "filling", "foreign", "generators", "gradients", "hooks",
-        "inferring", "kernels", "lasting", "launches", "lazy", "loaders", "modal", "ordering", "pairs", "parameters",
-        "posting", "product", "reducing", "replays", "scripting", "selecting", "settings", "single", "sized",
-        "stateful", "states", "streams", "telling", "training", "transform", "turning", "unfilled", "uploads",
+        "indexing", "inferring", "kernels", "lasting", "launches", "lazy", "loaders", "modal", "ordering", "pairs",
+        "parameters", "posting", "product", "reducing", "replays", "scripting", "selecting", "settings", "single",
+        "sized", "stateful", "states", "streams", "telling", "training", "transform", "turning", "unfilled", "uploads",
         "varying", "waiting", "weak",
     ),
     "libraries": ("catalogued", "familiar", "host"),

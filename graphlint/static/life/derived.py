@@ -31,7 +31,9 @@ class Derived(Listener):
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         """Note what objects hold that a region gives to a call which nobody can follow, and that were made for that."""
         capture = self.ledger.capture
-        for one in given if capture is not None else ():
+        if capture is None:
+            return
+        for one in given:
             if isinstance(one, Instance) and not one.is_module and one.made is not None and one.made_in is None:
                 held = (value.root for value in one.attributes.values() if isinstance(value, Tensor))
                 self.held.setdefault(capture, {}).update(dict.fromkeys(held, place))

@@ -1,12 +1,14 @@
-"""Functions in, buffers out that are filled up to a request's end, while one of their kind is reset before that.
+"""Functions in, buffers out that are filled up to a request's end, while others of their kind are reset before that.
 
 Whoever resets `locations` before `locations[:n]` is filled knows that a graph reads behind `n`, where the rest of a
-longer request is left; so it is in `locations_window`, if that is only filled. No region needs to be seen for it.
+longer request is left; so it is in `locations_window`, if that is only filled, and in the one or two indices among the
+buffers of an object that are not reset where most are: old data does no harm behind `n`, but leads astray as an index.
+No region needs to be seen for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 
 from graphlint.finding import Region
@@ -21,6 +23,7 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import last_name, walk
 
 _RESETTING = frozenset({"fill_", "zero_"})
+_MANY = 4  # buffers of an object that are reset, before one that is not has been forgotten
 
 
 def left_behind(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tuple[PartialFill, Place, Capture]]:
@@ -35,13 +38,13 @@ def left_behind(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tup
             function = function_of(definition) if is_asked else None
             if function is None:
                 continue
-            for node, bound in _left(function):
+            for node, bound in _left(function, life["indexing"]):
                 place = Place(function, node)
                 region = Region(function.code.name, str(path), place.line)
                 yield PartialFill(bound, True, False), place, Capture(Thing(), region, place, 0)
 
 
-def _left(function: Function) -> Iterator[tuple[ir.Node, str]]:
+def _left(function: Function, indexing: Set[str]) -> Iterator[tuple[ir.Node, str]]:
     """The parts of a function that are filled, and up to where."""
     filled: dict[str, tuple[ir.Subscript, str]] = {}
     whole: set[str] = set()  # what is reset, or copied as a whole
@@ -55,8 +58,13 @@ def _left(function: Function) -> Iterator[tuple[ir.Node, str]]:
                 filled.setdefault(function.source(one.value), (one, function.source(cut)))
     kinds = {spelt: _kind(node.value) for spelt, (node, _) in filled.items()}
     reset = [kinds[spelt] for spelt in whole & filled.keys()]
+    rest = [kinds[spelt] for spelt in filled.keys() - whole]
     for spelt, found in filled.items():
-        if spelt not in whole and any(_are_related(kinds[spelt], one) for one in reset):
+        beside = [one for one in reset if one[0] == kinds[spelt][0] != ""]
+        left = sum(one[0] == kinds[spelt][0] for one in rest)
+        is_index = kinds[spelt][1].rpartition("_")[2] in indexing
+        is_missed = is_index and len(beside) >= _MANY and 2 * left <= len(beside)
+        if spelt not in whole and (is_missed or any(_are_related(kinds[spelt], one) for one in reset)):
             yield found
 
 
