@@ -116,12 +116,42 @@ def test_what_an_object_has_computed_before_a_capture_is_told(tmp_path: Path, ma
         {"again": "spans = Spans(lengths)"},
         {"refilled": "kept['spans'].ends.copy_(torch.cumsum(lengths, -1))"},
         {"made": "pass"},
+        {"made": "ends = torch.cumsum(lengths, -1).cpu()"},
         {"spans": "Spans(torch.ones(size, device='cuda'))"},
     ],
-    ids=["made in the region", "refilled", "of the size alone", "out of something else"],
+    ids=["made in the region", "refilled", "of the size alone", "for the host", "out of something else"],
 )
 def test_what_an_object_has_of_the_data_of_each_call_is_silent(tmp_path: Path, named: dict[str, str]) -> None:
     """It is computed where the input is read, filled, or no matter of its data."""
     plain = {"made": MADE["as a result"], "spans": "Spans(lengths)", "again": "pass", "refilled": "pass"}
     program = HOLDER.format(mark="", given="spans", **{**plain, **named})
+    assert not [one for one in analyse(tmp_path, program).shown if one[2] == "GL512"]
+
+
+def test_a_state_that_the_region_writes_itself_is_computed_there(tmp_path: Path) -> None:
+    """The warm-up has written it, too, out of the input."""
+    program = """
+    import torch
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.cell = torch.nn.GRUCell(4, 4)
+            self.state = torch.zeros(2, 4, device="cuda")
+
+        def forward(self, x):
+            out = self.cell(x, self.state)
+            self.state.copy_(out)
+            return out
+
+    net, x = Net().cuda(), torch.zeros(2, 4, device="cuda")
+    net(x)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = net(x)
+    for _ in range(4):
+        x.normal_()
+        graph.replay()
+        print(y.sum())
+    """
     assert not [one for one in analyse(tmp_path, program).shown if one[2] == "GL512"]

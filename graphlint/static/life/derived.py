@@ -11,7 +11,7 @@ from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Frame, Instance, Object, Place, Tensor, Thing
 from graphlint.static.life.record import Write
 from graphlint.static.life.takers import is_run, may_be_kept
-from graphlint.static.life.tensors import is_copied
+from graphlint.static.life.tensors import is_copied, is_of_host
 from graphlint.static.syntax import ir
 
 
@@ -35,7 +35,8 @@ class Derived(Listener):
             return
         for one in given:
             if isinstance(one, Instance) and not one.is_module and one.made is not None and one.made_in is None:
-                held = (value.root for value in one.attributes.values() if isinstance(value, Tensor))
+                tensors = (value.root for value in one.attributes.values() if isinstance(value, Tensor))
+                held = (root for root in tensors if not is_of_host(root))
                 self.held.setdefault(capture, {}).update(dict.fromkeys(held, place))
 
     def replayed(self, capture: Capture, place: Place) -> None:
@@ -47,6 +48,7 @@ class Derived(Listener):
             if (
                 self._is_trained(read)
                 or (capture, root) in self.told
+                or root in capture.writes
                 or may_be_kept(self.ledger, root, capture, read)
                 or any(not is_run(write, root, capture, read) for write in late)
             ):

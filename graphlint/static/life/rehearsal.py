@@ -285,7 +285,6 @@ class Rehearsal:
     def _listen(self, ledger: Ledger) -> None:
         self.heard = ledger
         life, qualified = self.interpreter.lexicon.life, self.interpreter.names.qualified_name
-        replays = life["replays"]
         streams = Streams(self._tell, life)
         silence = Silence(life["inferring"], qualified)
         for listener in (
@@ -301,13 +300,13 @@ class Rehearsal:
             Adopted(self._tell),
             Late(self._tell),
             Memos(self._tell, self._memo),
-            Outputs(self._tell, replays, life["posting"]),
+            Outputs(self._tell, life["replays"], life["posting"]),
             Shared(self._tell, life["single"]),
             Borrowed(self._tell, self.interpreter.project),
             silence,
             Gradients(self._tell, self.interpreter.lexicon.is_trained, silence),
             Births(self._tell, life["stateful"], life["lazy"]),
-            Growth(self._tell, replays, self.interpreter.project, self._promises),
+            Growth(self._tell, life["replays"], self.interpreter.project, self._promises),
             streams,
             Backward(self._tell, streams),
             Forks(self._tell, streams),
@@ -316,7 +315,7 @@ class Rehearsal:
             Examples(self._tell),
             Empty(self._tell, life["uploads"]),
             Testimony(self.witness),
-            Beside(self._tell, replays, qualified, self.interpreter.lexicon.is_catalogued),
+            Beside(self._tell, life["replays"], qualified, self.interpreter.lexicon.is_catalogued),
             Threads(self._tell, life["waiting"], life["uploads"], self._is_factory, qualified, self._run_by),
             Kept(self._tell, self.interpreter.entries.contracts),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),

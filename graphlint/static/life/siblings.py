@@ -46,7 +46,7 @@ def left_behind(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tup
 
 def _left(function: Function, indexing: Set[str]) -> Iterator[tuple[ir.Node, str]]:
     """The parts of a function that are filled, and up to where."""
-    filled: dict[str, tuple[ir.Subscript, str]] = {}
+    filled: dict[str, tuple[ir.Subscript, ir.Node, str]] = {}
     whole: set[str] = set()  # what is reset, or copied as a whole
     for part in walk(function.code.body):
         for one in _targets(part):
@@ -55,17 +55,24 @@ def _left(function: Function, indexing: Set[str]) -> Iterator[tuple[ir.Node, str
                     function.source(one.value if isinstance(one, ir.Subscript) and _slice(one) is not None else one)
                 )
             elif isinstance(one, ir.Subscript):
-                filled.setdefault(function.source(one.value), (one, function.source(cut)))
-    kinds = {spelt: _kind(node.value) for spelt, (node, _) in filled.items()}
+                is_listed = isinstance(part, ir.Display) or (isinstance(part, ir.Call) and one is not _owner(part))
+                node = part if isinstance(part, ir.Node) and not is_listed else one
+                filled.setdefault(function.source(one.value), (one, node, function.source(cut)))
+    kinds = {spelt: _kind(one.value) for spelt, (one, *_) in filled.items()}
     reset = [kinds[spelt] for spelt in whole & filled.keys()]
     rest = [kinds[spelt] for spelt in filled.keys() - whole]
-    for spelt, found in filled.items():
+    for spelt, (_, node, bound) in filled.items():
         beside = [one for one in reset if one[0] == kinds[spelt][0] != ""]
         left = sum(one[0] == kinds[spelt][0] for one in rest)
         is_index = kinds[spelt][1].rpartition("_")[2] in indexing
         is_missed = is_index and len(beside) >= _MANY and 2 * left <= len(beside)
         if spelt not in whole and (is_missed or any(_are_related(kinds[spelt], one) for one in reset)):
-            yield found
+            yield node, bound
+
+
+def _owner(call: ir.Call) -> ir.Expr | None:
+    """What a method is called of."""
+    return call.func.value if isinstance(call.func, ir.Attribute) else None
 
 
 def _targets(part: object) -> Iterator[ir.Expr]:

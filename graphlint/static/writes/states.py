@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from graphlint.static.domain.contexts import Frame, Source
 from graphlint.static.domain.evaluator import Evaluator
-from graphlint.static.domain.program import Class, Function, Instance, ModuleValue
+from graphlint.static.domain.program import Function, Instance, ModuleValue
 from graphlint.static.domain.sources import Place, Read, Scope, Sources, State
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import assignments_in, assignments_to, stands_before, walk, words_in
@@ -28,8 +28,6 @@ def states(evaluator: Evaluator, target: ir.Expr, frame: Frame) -> Iterator[Stat
             for member in members(evaluator.eval(holder, frame)):
                 if isinstance(member, Instance) and not member.in_region:
                     yield State(member.cls, attr)
-                elif isinstance(member, Class):
-                    yield State(member.definition, attr)
                 elif isinstance(member, ModuleValue):
                     yield State(member.module, attr)
         case ir.Name(id=name):
