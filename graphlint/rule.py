@@ -23,6 +23,7 @@ is: `Tensor.sure` says it of the place of a tensor.
 from __future__ import annotations
 
 from graphlint.events.around import (
+    BufferShared,
     CopySpread,
     GradientDropped,
     GradientFound,
@@ -33,6 +34,7 @@ from graphlint.events.around import (
     InputFreed,
     InputReplaced,
     KeyRead,
+    MemoKept,
     OutputKept,
     OutputRead,
     PartialFill,
@@ -135,6 +137,7 @@ __all__ = [
     "TRUE",
     "UNKNOWN",
     "ActivationsOverwritten",
+    "BufferShared",
     "CachedCall",
     "CaptureBranch",
     "CaptureMisused",
@@ -179,6 +182,7 @@ __all__ = [
     "KeyRead",
     "LooseEnd",
     "Made",
+    "MemoKept",
     "ModeIgnored",
     "ModeSwitched",
     "ModuleMove",

@@ -10,7 +10,8 @@ from graphlint.rule import Confidence, Hit, HostRead, KeyRead, certainty, device
 def detect(event: HostRead | KeyRead) -> Iterator[Hit]:
     if isinstance(event, KeyRead):
         said = "`{operation}` picks the graph: every request waits for the device before its replay"
-        yield Hit(Confidence.LOW, said, "pick graphs by shapes, or by numbers that the host keeps")
+        sure = Confidence.MEDIUM if event.is_promised else Confidence.LOW
+        yield Hit(sure, said, "pick graphs by shapes, or by numbers that the host keeps")
         return
     tensor = device_tensor(event.value)
     if tensor is None:

@@ -14,6 +14,7 @@ from graphlint.rule import (
     HostDraw,
     HostStateRead,
     IncompleteKey,
+    MemoKept,
     RequestNumber,
     StaleMemo,
 )
@@ -36,6 +37,7 @@ def detect(
     event: HostStateRead
     | HostDraw
     | IncompleteKey
+    | MemoKept
     | CaptureBranch
     | StaleMemo
     | ExampleValue
@@ -70,6 +72,12 @@ def detect(
                 "graph, so every replay reads what was kept at capture"
             )
             yield Hit(Confidence.HIGH if event.is_surely_late else Confidence.MEDIUM, message)
+        case MemoKept():
+            message = (
+                f"`{{operation}}` lets `{event.name}` keep `{event.attribute}`, which {event.made} computes once: the "
+                "capture finds it there, computing it is no part of the graph, and every replay reads what was kept"
+            )
+            yield Hit(Confidence.MEDIUM, message, "warm up with a copy, such as `copy.copy` makes")
         case RequestNumber(written=written) if written:
             message = (
                 f"`{{operation}}` reads `{event.name}`, which is written at {written} after the capture: every replay "

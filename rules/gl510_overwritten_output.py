@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, Hit, InputAdopted, OutputKept
+from graphlint.rule import BufferShared, Confidence, Hit, InputAdopted, OutputKept
 
 
-def detect(event: OutputKept | InputAdopted) -> Iterator[Hit]:
+def detect(event: OutputKept | InputAdopted | BufferShared) -> Iterator[Hit]:
+    if isinstance(event, BufferShared):
+        said = (
+            f"`{{operation}}` is the memory of `{event.one}` and of `{event.other}`: what is written for one of them "
+            "before a replay is overwritten by what is for the other"
+        )
+        yield Hit(Confidence.MEDIUM, said, "give each of them a buffer of its own")
+        return
     if isinstance(event, InputAdopted):
         said = (
             f"`{{operation}}` makes `{event.name}` of the first call an input as it is, and later calls write over it"

@@ -207,8 +207,32 @@ class GraphCollected(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class BufferShared(Event):
+    """A call that makes something for graphs is given one memory for two of its buffers, by the names of parameters."""
+
+    one: str
+    other: str
+
+
+@dataclass(frozen=True, slots=True)
+class MemoKept(Event):
+    """A warm-up lets an object, by its `name`, keep an `attribute` that is computed of it `made` there; the capture has
+    the same object, and finds it there.
+    """
+
+    name: str
+    attribute: str
+    made: str
+
+
+@dataclass(frozen=True, slots=True)
 class KeyRead(Event):
-    """A number that is read out of a tensor is in the key by which a graph is picked for each request."""
+    """A number that is read out of a tensor is in the key by which a graph is picked for each request.
+
+    It `is_promised` if the program says that it is a tensor, and nothing that it is one of the host.
+    """
+
+    is_promised: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,11 +37,11 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "unknown": ("attributes", "methods", "counts"),
     "life": (
         "arrays", "batched", "benchmark", "casting", "choosing", "collective", "compiling", "convolution", "counting",
-        "current", "default", "drawing", "filling", "foreign", "generators", "gradients", "hooks", "inferring",
-        "kernels", "lasting", "launches", "lazy", "loaders", "modal", "ordering", "pairs", "parameters", "posting",
-        "product", "reducing", "replays", "scripting", "selecting", "settings", "single", "sized", "stateful",
-        "states", "streams", "telling", "training", "transform", "turning", "unfilled", "uploads", "varying", "waiting",
-        "weak",
+        "current", "default", "drawing", "environment", "filling", "foreign", "generators", "gradients", "hooks",
+        "indexing", "inferring", "kernels", "lasting", "launches", "lazy", "loaders", "modal", "ordering", "pairs",
+        "parameters", "posting", "product", "reducing", "replays", "scripting", "selecting", "settings", "single",
+        "sized", "stateful", "states", "streams", "telling", "training", "transform", "turning", "unfilled", "uploads",
+        "varying", "waiting", "weak",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

@@ -108,6 +108,26 @@ def test_a_mistake_in_a_method_that_is_called_back_is_told(tmp_path: Path, body:
     assert analysis.found == analysis.expected
 
 
+@pytest.mark.parametrize(
+    ("parameter", "told"),
+    [
+        ("lengths: torch.Tensor", "  # expect: GL101"),
+        ("lengths: torch.Tensor | None", "  # expect: GL101"),
+        ("lengths", ""),
+        ("lengths_cpu: torch.Tensor", ""),
+    ],
+    ids=["a tensor", "a tensor if there is one", "nobody knows", "one of the host"],
+)
+def test_a_key_is_read_from_the_device_where_the_program_speaks_of_a_tensor(
+    tmp_path: Path, parameter: str, told: str
+) -> None:
+    """Else it is a hint: what lies on the host is there to be read."""
+    name = parameter.partition(":")[0]
+    body = f"    def cudagraph_key(self, {parameter}, **others):\n        return int({name}.max().item()) + 1{told}\n"
+    analysis = analyse(tmp_path, RUNNER + body)
+    assert analysis.shown == analysis.expected
+
+
 def test_a_model_without_mistakes_is_silent(tmp_path: Path) -> None:
     """It is filled, cut and keyed as it should."""
     analysis = analyse(tmp_path, RUNNER + "    pass\n", confidence=Confidence.LOW)

@@ -287,3 +287,40 @@ def test_a_number_in_a_dictionary_that_a_region_is_handed_is_that_of_the_capture
     analysis = analyse(tmp_path, text)
     assert analysis.expected if is_told else not analysis.expected
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL402"]
+
+
+UNPACKED = """
+import torch
+
+class Runner:
+    def __init__(self, model):
+        self.model = model
+        self.inputs = {{"x": torch.zeros(4, device="cuda"), "scale": {first}}}
+        self.model(**self.inputs)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.model(**self.inputs){mark}
+
+    def run(self, x, scale):
+        self.inputs["x"].copy_(x)
+        {filled}
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "filled", "mark"),
+    [
+        ("2.0", 'self.inputs["scale"] = float(scale)', "  # expect: GL402"),
+        ("2", 'self.inputs["scale"] = int(scale)', "  # expect: GL402"),
+        ("2.0", 'self.inputs["scale"] = 2.0', ""),
+        ("2.0", "pass", ""),
+        ("torch.ones(1, device='cuda')", 'self.inputs["scale"].fill_(scale)', ""),
+    ],
+    ids=["another number", "another count", "the same number", "never written", "a tensor"],
+)
+def test_a_number_among_inputs_that_a_call_unpacks(tmp_path: Path, first: str, filled: str, mark: str) -> None:
+    """It is told where the region has read it, as that of a dictionary that is handed on."""
+    analysis = analyse(tmp_path, UNPACKED.format(first=first, filled=filled, mark=mark))
+    assert analysis.shown == analysis.expected

@@ -64,3 +64,42 @@ def test_a_variant_of_what_is_reset_keeps_the_rest_of_an_earlier_request(tmp_pat
 @pytest.mark.parametrize("name", SILENT)
 def test_buffers_that_are_reset_alike_or_are_no_variants_are_silent(tmp_path: Path, name: str) -> None:
     assert not analyse(tmp_path, textwrap.dedent(SILENT[name])).shown
+
+
+MOST = """
+import torch
+
+class Runner:
+    def run(self, batch, n, size):
+        held = self.graph_buffers
+        if n != size:
+            {reset}
+        held.input_ids[:n].copy_(batch.input_ids){told}
+        held.lengths[:n].copy_(batch.lengths)
+        held.places[:n].copy_(batch.places)
+        held.positions[:n].copy_(batch.positions)
+        held.accepted[:n].copy_(batch.accepted)
+        held.hidden[:n].copy_(batch.hidden)
+        self.graph.replay()
+"""
+RESET = ["lengths", "places", "positions", "accepted"]
+
+
+def reset_of(names: list[str]) -> str:
+    return "; ".join(f"held.{name}.zero_()" for name in names)
+
+
+def test_an_index_that_is_not_reset_where_most_buffers_are_keeps_the_rest(tmp_path: Path) -> None:
+    """What is no index does no harm behind the request: `hidden` is silent."""
+    analysis = analyse(tmp_path, MOST.format(reset=reset_of(RESET), told=EXPECTED))
+    assert analysis.shown == analysis.expected
+
+
+@pytest.mark.parametrize(
+    "names",
+    [RESET[:2], [], [*RESET, "input_ids"], ["lengths", "places", "positions"]],
+    ids=["few", "none", "all", "half"],
+)
+def test_an_index_is_not_forgotten_where_few_are_reset_or_it_is(tmp_path: Path, names: list[str]) -> None:
+    """Then nothing says that anything reads behind the request."""
+    assert not analyse(tmp_path, MOST.format(reset=reset_of(names) or "pass", told="")).shown

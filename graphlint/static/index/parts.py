@@ -133,6 +133,13 @@ def stores(module: Module, name: str) -> tuple[tuple[Part, ast.Attribute], ...]:
 
 
 @remembered_in_run
+def is_set_by_name(module: Module, owner: str, name: str) -> bool:
+    """Whether a function assigns an attribute of a class of its file: `Switches.fast = value`."""
+    targets = (target.value for part, target in stores(module, name) if part.definition is not None)
+    return any(isinstance(one, ast.Name) and one.id == owner for one in targets)
+
+
+@remembered_in_run
 def setters(module: Module, name: str) -> frozenset[Definition | None]:
     """The methods that assign an attribute of their object, themselves or by a call that is given its name."""
     own = {part.definition for part, store in stores(module, name) if part.is_own(store)}

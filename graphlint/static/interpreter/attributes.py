@@ -19,7 +19,9 @@ from graphlint.static.domain.program import (
     Partial,
     Super,
 )
+from graphlint.static.index.parts import is_set_by_name
 from graphlint.static.interpreter.heap import KEPT_PROPERTY
+from graphlint.static.interpreter.names import loosened
 from graphlint.static.models import results
 from graphlint.static.models.containers import entry
 from graphlint.static.syntax import ir
@@ -174,7 +176,8 @@ class Attributes:
         found = classes.class_attribute(cls, name)
         if found is not None:
             given = heap.modes.switches.value(cls, name, frame.around)
-            return found if given is None else given
+            is_switch = isinstance(found, Const) and is_set_by_name(cls.module, cls.name, name)
+            return given if given is not None else loosened(found) if is_switch else found
         if name == "apply" and classes.applied_as(cls) != UNKNOWN:
             return Bound(APPLY, value)
         return Const(cls.name) if name in ("__name__", "__qualname__") else UNKNOWN

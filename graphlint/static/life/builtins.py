@@ -27,7 +27,7 @@ from graphlint.static.life.objects import (
     Thing,
     class_of,
 )
-from graphlint.static.life.questions import identity, read_in, spelt
+from graphlint.static.life.questions import identity, read_in, spelt, things_of
 from graphlint.static.life.reflection import Reflection
 from graphlint.static.syntax import ir
 
@@ -173,8 +173,7 @@ class Builtins(Reflection):
             case "min" | "max" if given.positional and all(
                 isinstance(x, (int, float, Symbol)) for x in given.positional
             ):
-                of = (thing for one in given.positional if isinstance(one, Symbol) for thing in one.of)
-                return Symbol(frozenset(of), read=read_in(given.positional))
+                return Symbol(things_of(given.positional), read=read_in(given.positional))
             case _ if name in _COPYING:
                 copied = self._copied(name, first, place)
                 if given.keywords and isinstance(copied, Container) and name == "dict":
@@ -184,7 +183,7 @@ class Builtins(Reflection):
         if name == "print" or name in ("int", "float", "bool", "str", "repr", "abs", "round", "sum", "any", "all"):
             is_number = name in ("int", "float") and isinstance(first, Tensor)
             read = place if is_number else read_in(given.all())
-            return Symbol(frozenset(v for v in given.all() if isinstance(v, Thing)), read=read)
+            return Symbol(things_of(given.all()), read=read)
         return Thing(place, self.ledger.capture, source=tuple(v for v in given.all() if isinstance(v, Thing)))
 
     def _length(self, value: Object, frame: Frame, node: ir.Node) -> Object:

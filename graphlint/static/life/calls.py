@@ -15,6 +15,7 @@ from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.interpreter.decorators import CACHES
 from graphlint.static.life.births import CACHED
+from graphlint.static.life.environment import Environment
 from graphlint.static.life.frames import MAX_AWAY, MAX_STEPS, Raised, Returned, Wearied
 from graphlint.static.life.hooks import is_hook
 from graphlint.static.life.objects import (
@@ -36,7 +37,6 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.questions import identity, spelt
 from graphlint.static.life.record import Call
-from graphlint.static.life.records import Records
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import is_none
 from graphlint.values import UNKNOWN, Const, External, members
@@ -44,7 +44,7 @@ from graphlint.values import UNKNOWN, Const, External, members
 MAX_DEPTH = 14  # calls that nest
 
 
-class Calls(Records):
+class Calls(Environment):
     """Evaluates the calls of one run."""
 
     def _call(self, node: ir.Call, frame: Frame) -> Object:
@@ -230,9 +230,10 @@ class Calls(Records):
         self._bind(function, given, inner)
         if function.code.is_generator:
             return Made(place, self.ledger.capture, cls="<generator>", state={"frame": inner})
-        if self.is_thrifty and self.limit == MAX_STEPS and self._goes_away(frame, function):
-            return self._finish_soon(inner, given, node, frame)
-        return self._finish(inner)
+        asked, is_away = self.unset, self._goes_away(frame, function)
+        is_short = is_away and self.is_thrifty and self.limit == MAX_STEPS
+        result = self._finish_soon(inner, given, node, frame) if is_short else self._finish(inner)
+        return self.turned(result, asked, function.module) if frame.function.module is self.home else result
 
     def _goes_away(self, frame: Frame, function: Function) -> bool:
         """Whether a call leads out of the file that the program is about, or in a region out of that which captures."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import ExampleValue, IncompleteKey
@@ -21,7 +20,7 @@ from graphlint.static.life.objects import (
     Thing,
     things_in,
 )
-from graphlint.static.life.questions import read_in
+from graphlint.static.life.questions import parts_of, read_in
 from graphlint.static.life.record import Write
 from graphlint.static.life.tensors import End, end_of
 from graphlint.static.syntax import ir
@@ -54,7 +53,7 @@ class Examples(Listener):
         for (owner, _), value in capture.paths.items():
             bounds = value.bounds.values() if isinstance(value, Tensor) and not isinstance(owner, Frame) else ()
             for bound in bounds:
-                read = read_in(part for part in _parts(bound) if not isinstance(bound, Tensor))
+                read = read_in(part for part in parts_of(bound) if not isinstance(bound, Tensor))
                 if read is not None:
                     self.tell(ExampleValue(), read, capture)
         for view in capture.views:
@@ -80,9 +79,9 @@ class Examples(Listener):
 
         What was filled with one number before the capture may have been given the largest on purpose.
         """
-        keys = [part for key, *_ in self._kept(capture) for part in _parts(key)]
+        keys = [part for key, *_ in self._kept(capture) for part in parts_of(key)]
         for number, read in [*self.numbers.get(capture, {}).items()]:
-            roots = {one.root for one in _parts(number) if isinstance(one, Tensor)}
+            roots = {one.root for one in parts_of(number) if isinstance(one, Tensor)}
             filled = [one for root in roots for one in self.ledger.since(root, last) if one.is_sure]
             if filled and number not in keys and not any(self._is_uniform(root, capture) for root in roots):
                 del self.numbers[capture][number]
@@ -121,7 +120,7 @@ class Examples(Listener):
         """
         key, _, where = kept
         of -= _of_constructor(where.function)
-        known = {name for one in _parts(key) if isinstance(one, Thing) for name in [one.argument] if name is not None}
+        known = {name for one in parts_of(key) if isinstance(one, Thing) for name in [one.argument] if name is not None}
         if of and not of & known:
             made = key.made if isinstance(key, Container) and key.made is not None else where
             line = f"{used.function.module.path.name}:{used.line}"
@@ -159,25 +158,7 @@ def sizes(value: Object) -> frozenset[str]:
     """The parameters of a call from outside whose tensors' sizes a number comes from."""
     if not isinstance(value, (Symbol, Thing)) or isinstance(value, (Tensor, Container)):
         return frozenset()
-    parts = list(_parts(value))
+    parts = list(parts_of(value))
     sized = [thing for one in parts if isinstance(one, Symbol) for thing in one.of]
     tensors = [one for one in parts if isinstance(one, Tensor)]
     return frozenset(one.argument for one in (*sized, *tensors) if one.argument is not None)
-
-
-def _parts(value: Object) -> Iterator[Object]:
-    """A value, and what it was computed from."""
-    pending, seen = [value], set[int]()
-    while pending:
-        one = pending.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        yield one
-        match one:
-            case Container():
-                pending += one.values()
-            case Symbol():
-                pending += one.of
-            case Thing():
-                pending += [*one.source, *one.numbers, *(one.bounds.values() if isinstance(one, Tensor) else ())]

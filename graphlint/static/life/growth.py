@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from graphlint.rule import GraphCollected, KeyRead, Recapture
 from graphlint.static.domain.callers import asks_before
+from graphlint.static.index.module import Module
 from graphlint.static.index.project import Project
 from graphlint.static.life.forms import calls_method
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import PLAIN, Capture, Container, Frame, Object, Place, Symbol, Tensor, Thing
-from graphlint.static.life.questions import read_in
+from graphlint.static.life.questions import OF_HOST, parts_of, read_in
 from graphlint.static.life.record import Loop
 from graphlint.static.life.tensors import is_copied
 from graphlint.static.syntax import ir
@@ -27,6 +28,7 @@ class Growth(Listener):
     tell: Tell
     replays: frozenset[str]
     project: Project
+    promises: Callable[[ir.Parameter, Module], bool]  # whether an annotation says that a parameter is a tensor
     entries: list[tuple[Frame, int]] = field(default_factory=list)
     captured: dict[tuple[ir.Code, ir.Node | None], Capture] = field(default_factory=dict)  # the last of a statement
     statements: dict[Capture, Place] = field(default_factory=dict)  # of the called function, that lead to captures
@@ -35,7 +37,8 @@ class Growth(Listener):
         default_factory=dict
     )  # that, and the next one, if nothing keeps them
     kept: set[Thing] = field(default_factory=set)  # graphs in containers
-    keyed: list[tuple[Object, Place]] = field(default_factory=list)  # what is kept under a number out of a tensor
+    keyed: list[tuple[Object, Object, Place]] = field(default_factory=list)
+    """What is kept under a number out of a tensor, the key, and where it was read."""
 
     def entered(self, frame: Frame) -> None:
         if frame.is_entry:
@@ -89,21 +92,21 @@ class Growth(Listener):
 
     def ended(self, capture: Capture) -> None:
         """Tell of keys that are read out of tensors, by now that what is kept under them has a graph."""
-        for value, read in self.keyed:
+        for value, key, read in self.keyed:
             if capture.graph in directly_in(value):
-                self.tell(KeyRead(), read, capture)
+                self.tell(KeyRead(self._is_promised(key, read)), read, capture)
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
         read = read_in(key.values() if isinstance(key, Container) else [key])
         if container.kind == "dict" and read is not None:
-            self.keyed.append((value, read))
+            self.keyed.append((value, key, read))
         graph = next((thing for thing in directly_in(value) if thing in self.ledger.latest), None)
         if graph is None or self.ledger.capture is not None:
             return
         self.kept.add(graph)
         capture = self.ledger.latest[graph]
         if container.kind == "dict" and read is not None:
-            self.tell(KeyRead(), read, capture)
+            self.tell(KeyRead(self._is_promised(key, read)), read, capture)
         if container.kind == "dict":
             serves = calls_method(place.function.code, self.replays)  # requests: it replays what it keeps
             if serves and _is_open(key) and _is_asked(place) and not _is_bounded(place):
@@ -114,6 +117,12 @@ class Growth(Listener):
             before = [self.ledger.latest[other] for other in others if other is not graph]
             if any(_is_again(capture, other) for other in before) and not self._is_counted(place):
                 self.tell(GraphCollected(False, True), place, capture)
+
+    def _is_promised(self, key: Object, read: Place) -> bool:
+        """Whether a key comes out of a parameter that is said to be a tensor, by a name that tells of no host."""
+        given = {one.argument for one in parts_of(key) if isinstance(one, Thing)}
+        of_device = (one for one in read.function.code.parameters if one.name.rpartition("_")[2] not in OF_HOST)
+        return any(one.name in given and self.promises(one, read.function.module) for one in of_device)
 
     def _is_counted(self, place: Place) -> bool:
         """Whether a graph is kept in a loop of the function that has a fixed number of rounds."""

@@ -45,6 +45,8 @@ class Hosts(Listener):
     )
     """What a region has read out of dictionaries that its functions were handed, and where."""
     filled: dict[tuple[Container, str], Place] = field(default_factory=dict)  # where those got other numbers
+    unpacked: defaultdict[int, dict[tuple[Container, str], Object]] = field(default_factory=lambda: defaultdict(dict))
+    """Numbers that may be unpacked in a region, by the call."""
 
     def looked(self, owner: Thing | Frame, name: str) -> None:
         """Note numbers that a region reads out of objects that were there before."""
@@ -60,15 +62,29 @@ class Hosts(Listener):
             self.numbers[capture].setdefault((owner, name), where)
 
     def _looked_up(self, owner: Container, name: str, capture: Capture) -> None:
-        """Note a number in a dictionary that a function of the region has a name of its own for."""
+        """Note a number in a dictionary that a function of the region has its own name for, or that a call unpacks."""
         frame = self.ledger.frames[-1]
         value = held_by(owner, name)
         if owner.kind != "dict" or frame.statement is None or not (_is_number(value) or isinstance(value, float)):
             return
-        items = (one for one in walk(frame.statement.node) if isinstance(one, ir.Subscript))
+        parts = [*walk(frame.statement.node)]
+        items = (one for one in parts if isinstance(one, ir.Subscript))
         names = (one.value.id for one in items if isinstance(one.value, ir.Name) and _is_key(one.index, name))
         if any(_is_own(one, frame) for one in names) and _is_used(frame.statement):
             self.entries[capture].setdefault((owner, name), (value, frame.statement))
+        for one in parts:
+            if isinstance(one, ir.Call) and any(argument.star == "**" for argument in one.arguments):
+                self.unpacked[id(one)][owner, name] = value
+
+    def called(self, callee: Object, given: list[Object], place: Place) -> None:
+        """Note the numbers that a call of what nobody knows has unpacked; where it is known, what it does is seen."""
+        capture = self.ledger.capture
+        if capture is None:
+            return
+        arguments = place.node.arguments if isinstance(place.node, ir.Call) else ()
+        where = next((place._replace(node=one.value) for one in arguments if one.star == "**"), place)
+        for key, value in self.unpacked.pop(id(place.node), {}).items():
+            self.entries[capture].setdefault(key, (value, where))
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         is_local = isinstance(owner, Frame) and owner.caller is not None  # where no region looks it up

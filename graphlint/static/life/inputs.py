@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from graphlint.rule import InputFreed, InputReplaced, PartialFill
-from graphlint.rulebook.operations import TENSOR
 from graphlint.static.life.examples import leaves_rest
 from graphlint.static.life.growth import directly_in
 from graphlint.static.life.hosts import number_given
@@ -32,12 +31,11 @@ from graphlint.static.life.objects import (
 )
 from graphlint.static.life.record import Call, Write
 from graphlint.static.life.takers import may_be_kept
-from graphlint.static.life.tensors import End, end_of, is_start, only_grows
+from graphlint.static.life.tensors import End, end_of, is_of_host, is_start, only_grows
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, stands_before, walk
 
 _MOVING = frozenset({"resize_", "set_"})
-_TO_HOST = frozenset({f"{TENSOR}.cpu", f"{TENSOR}.numpy"})
 _RESETTING = frozenset({"fill_", "zero_"})
 
 
@@ -281,7 +279,7 @@ def _may_stay(before: Thing, now: Object, capture: Capture) -> bool:
     Data of the host is for plans; another buffer that was there is that of another graph; and of what a call gives
     that nobody knows, nobody knows either that it is another tensor.
     """
-    if isinstance(before.root, Tensor) and (before.root.place == "host" or before.root.factory in _TO_HOST):
+    if is_of_host(before.root):
         return True
     if not isinstance(now, Thing):
         return False

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from graphlint.static.life.objects import PLAIN, ClassRef, Container, Object, Outside, Place, Symbol, Thing
+from graphlint.static.life.objects import PLAIN, ClassRef, Container, Object, Outside, Place, Symbol, Tensor, Thing
+
+OF_HOST = ("cpu", "host", "np")  # the last words of names of what no graph reads
 
 
 class Question(Symbol):
@@ -88,6 +90,30 @@ def positive(sign: str) -> tuple[str, bool]:
 def read_in(values: Iterable[Object]) -> Place | None:
     """Where the first of some values was read out of a tensor."""
     return next((value.read for value in values if isinstance(value, Symbol) and value.read is not None), None)
+
+
+def parts_of(value: Object) -> Iterator[Object]:
+    """A value, and what it was computed from."""
+    pending, seen = [value], set[int]()
+    while pending:
+        one = pending.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        yield one
+        match one:
+            case Container():
+                pending += one.values()
+            case Symbol():
+                pending += one.of
+            case Thing():
+                pending += [*one.source, *one.numbers, *(one.bounds.values() if isinstance(one, Tensor) else ())]
+
+
+def things_of(values: Iterable[Object]) -> frozenset[Thing]:
+    """What a number is computed from that comes out of some values."""
+    behind = ((one,) if isinstance(one, Thing) else one.of if isinstance(one, Symbol) else () for one in values)
+    return frozenset(thing for things in behind for thing in things)
 
 
 def is_class(name: str) -> bool:

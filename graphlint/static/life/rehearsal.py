@@ -14,12 +14,13 @@ from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 
+from graphlint import values
 from graphlint.finding import Confidence, Hop, Region, Span
 from graphlint.rule import Event, InputReplaced, OutsideDependency
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.domain.program import Function, function_of
-from graphlint.static.index.module import ClassDefinition
+from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parallel import Turns, begin
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.adopted import Adopted
@@ -35,6 +36,7 @@ from graphlint.static.life.copies import Copies
 from graphlint.static.life.declared import declared, on_default
 from graphlint.static.life.derived import Derived
 from graphlint.static.life.devices import Devices
+from graphlint.static.life.doubled import doubled_buffers
 from graphlint.static.life.empty import Empty
 from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
@@ -51,6 +53,7 @@ from graphlint.static.life.idle import idle_buffers
 from graphlint.static.life.inputs import Inputs
 from graphlint.static.life.late import Late
 from graphlint.static.life.ledger import Ledger, Tell
+from graphlint.static.life.memos import Memo, Memos, memo_in
 from graphlint.static.life.modes import Modes
 from graphlint.static.life.objects import Capture, Closure, Instance, Place
 from graphlint.static.life.outputs import Outputs
@@ -74,6 +77,7 @@ from graphlint.static.life.ways import rehearse
 from graphlint.static.life.witness import Testimony, Witness
 from graphlint.static.life.workers import Workers
 from graphlint.static.syntax import ir
+from graphlint.values import UNKNOWN, members
 
 LONG = 100_000  # steps, which take a second, before it pays to let two processes run what is left
 VAIN = 150_000  # steps of programs about one subject, after which no other is expected to capture
@@ -110,6 +114,7 @@ class Rehearsal:
     steps: int = 0
     turn: int = 0
     heard: Ledger | None = None  # of the run that is listened to
+    memos: dict[str, Memo | None] = field(default_factory=dict)  # by the names of parameters, as far as asked for
     left: dict[tuple[ir.Code, ir.Node], Left] = field(default_factory=dict)  # by what a capture may raise
 
     def begin(self, places: Iterable[tuple[str, int]], files: Iterable[Path]) -> Callable[[], list[Told]]:
@@ -127,7 +132,7 @@ class Rehearsal:
 
         def result() -> list[Told]:
             begun() if begun is not None else self._rehearse(around, self._listen)
-            for look in (idle_buffers, sized_graphs, left_behind):
+            for look in (idle_buffers, sized_graphs, left_behind, doubled_buffers):
                 for event, place, capture in look(self.interpreter, programs.files):
                     self._tell(event, place, capture)
             for kept, place, capture in gradients_handed_back(self.interpreter) if lines else ():
@@ -245,10 +250,20 @@ class Rehearsal:
         package = cls.partition(".")[0]
         return "." in cls and package not in sys.stdlib_module_names and not self.interpreter.lexicon.is_catalogued(cls)
 
+    def _promises(self, parameter: ir.Parameter, module: Module) -> bool:
+        annotation = parameter.annotation
+        promised = self.interpreter.annotations.promised(annotation, module) if annotation is not None else UNKNOWN
+        return any(isinstance(one, values.Tensor) for one in members(promised))
+
     def _draws(self, name: str) -> bool:
         operation = self.interpreter.catalogue.find(name)
         takes = operation is not None and any(one.name == "generator" for one in operation.params or ())
         return takes or name.rpartition(".")[2] in self.interpreter.lexicon.life["drawing"]
+
+    def _memo(self, name: str) -> Memo | None:
+        if name not in self.memos:
+            self.memos[name] = memo_in(self.interpreter.project, name)
+        return self.memos[name]
 
     def _is_foreign(self, capture: Capture) -> bool:
         entry = self.interpreter.entries.find(capture.region.kind)
@@ -270,7 +285,6 @@ class Rehearsal:
     def _listen(self, ledger: Ledger) -> None:
         self.heard = ledger
         life, qualified = self.interpreter.lexicon.life, self.interpreter.names.qualified_name
-        replays = life["replays"]
         streams = Streams(self._tell, life)
         silence = Silence(life["inferring"], qualified)
         for listener in (
@@ -285,13 +299,14 @@ class Rehearsal:
             Anew(self._tell),
             Adopted(self._tell),
             Late(self._tell),
-            Outputs(self._tell, replays, life["posting"]),
+            Memos(self._tell, self._memo),
+            Outputs(self._tell, life["replays"], life["posting"]),
             Shared(self._tell, life["single"]),
             Borrowed(self._tell, self.interpreter.project),
             silence,
             Gradients(self._tell, self.interpreter.lexicon.is_trained, silence),
             Births(self._tell, life["stateful"], life["lazy"]),
-            Growth(self._tell, replays, self.interpreter.project),
+            Growth(self._tell, life["replays"], self.interpreter.project, self._promises),
             streams,
             Backward(self._tell, streams),
             Forks(self._tell, streams),
@@ -300,7 +315,7 @@ class Rehearsal:
             Examples(self._tell),
             Empty(self._tell, life["uploads"]),
             Testimony(self.witness),
-            Beside(self._tell, replays, qualified, self.interpreter.lexicon.is_catalogued),
+            Beside(self._tell, life["replays"], qualified, self.interpreter.lexicon.is_catalogued),
             Threads(self._tell, life["waiting"], life["uploads"], self._is_factory, qualified, self._run_by),
             Kept(self._tell, self.interpreter.entries.contracts),
             Protocol(self._tell, self.ends, self.makers, life["collective"]),

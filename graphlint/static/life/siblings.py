@@ -1,12 +1,14 @@
-"""Functions in, buffers out that are filled up to a request's end, while one of their kind is reset before that.
+"""Functions in, buffers out that are filled up to a request's end, while others of their kind are reset before that.
 
 Whoever resets `locations` before `locations[:n]` is filled knows that a graph reads behind `n`, where the rest of a
-longer request is left; so it is in `locations_window`, if that is only filled. No region needs to be seen for it.
+longer request is left; so it is in `locations_window`, if that is only filled, and in the one or two indices among the
+buffers of an object that are not reset where most are: old data does no harm behind `n`, but leads astray as an index.
+No region needs to be seen for it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 
 from graphlint.finding import Region
@@ -15,12 +17,13 @@ from graphlint.rule import PartialFill
 from graphlint.static.domain.program import Function, function_of
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.objects import Capture, Place, Thing
+from graphlint.static.life.questions import OF_HOST
 from graphlint.static.life.tensors import is_start
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import last_name, walk
 
 _RESETTING = frozenset({"fill_", "zero_"})
-_OF_HOST = ("cpu", "host", "np")  # the last words of what no graph reads
+_MANY = 4  # buffers of an object that are reset, before one that is not has been forgotten
 
 
 def left_behind(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tuple[PartialFill, Place, Capture]]:
@@ -35,15 +38,15 @@ def left_behind(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tup
             function = function_of(definition) if is_asked else None
             if function is None:
                 continue
-            for node, bound in _left(function):
+            for node, bound in _left(function, life["indexing"]):
                 place = Place(function, node)
                 region = Region(function.code.name, str(path), place.line)
                 yield PartialFill(bound, True, False), place, Capture(Thing(), region, place, 0)
 
 
-def _left(function: Function) -> Iterator[tuple[ir.Node, str]]:
+def _left(function: Function, indexing: Set[str]) -> Iterator[tuple[ir.Node, str]]:
     """The parts of a function that are filled, and up to where."""
-    filled: dict[str, tuple[ir.Subscript, str]] = {}
+    filled: dict[str, tuple[ir.Subscript, ir.Node, str]] = {}
     whole: set[str] = set()  # what is reset, or copied as a whole
     for part in walk(function.code.body):
         for one in _targets(part):
@@ -52,12 +55,24 @@ def _left(function: Function) -> Iterator[tuple[ir.Node, str]]:
                     function.source(one.value if isinstance(one, ir.Subscript) and _slice(one) is not None else one)
                 )
             elif isinstance(one, ir.Subscript):
-                filled.setdefault(function.source(one.value), (one, function.source(cut)))
-    kinds = {spelt: _kind(node.value) for spelt, (node, _) in filled.items()}
+                is_listed = isinstance(part, ir.Display) or (isinstance(part, ir.Call) and one is not _owner(part))
+                node = part if isinstance(part, ir.Node) and not is_listed else one
+                filled.setdefault(function.source(one.value), (one, node, function.source(cut)))
+    kinds = {spelt: _kind(one.value) for spelt, (one, *_) in filled.items()}
     reset = [kinds[spelt] for spelt in whole & filled.keys()]
-    for spelt, found in filled.items():
-        if spelt not in whole and any(_are_related(kinds[spelt], one) for one in reset):
-            yield found
+    rest = [kinds[spelt] for spelt in filled.keys() - whole]
+    for spelt, (_, node, bound) in filled.items():
+        beside = [one for one in reset if one[0] == kinds[spelt][0] != ""]
+        left = sum(one[0] == kinds[spelt][0] for one in rest)
+        is_index = kinds[spelt][1].rpartition("_")[2] in indexing
+        is_missed = is_index and len(beside) >= _MANY and 2 * left <= len(beside)
+        if spelt not in whole and (is_missed or any(_are_related(kinds[spelt], one) for one in reset)):
+            yield node, bound
+
+
+def _owner(call: ir.Call) -> ir.Expr | None:
+    """What a method is called of."""
+    return call.func.value if isinstance(call.func, ir.Attribute) else None
 
 
 def _targets(part: object) -> Iterator[ir.Expr]:
@@ -101,6 +116,6 @@ def _kind(node: ir.Expr) -> tuple[str, str]:
 def _are_related(one: tuple[str, str], other: tuple[str, str]) -> bool:
     """Whether two names in one place are those of a thing and of a variant of it: `slots` and `slots_draft`."""
     short, long = sorted((one[1], other[1]), key=len)
-    if one[0] != other[0] or short == long or not short or long.rpartition("_")[2] in _OF_HOST:
+    if one[0] != other[0] or short == long or not short or long.rpartition("_")[2] in OF_HOST:
         return False
     return long.startswith(f"{short}_") or long.endswith(f"_{short}")

@@ -8,19 +8,22 @@ from graphlint.static.life.record import Write
 from graphlint.static.syntax import ir
 
 
-def may_be_kept(ledger: Ledger, root: Thing, capture: Capture) -> bool:
-    """Whether a call that nobody can follow may have kept a tensor, other than one that the region makes as well."""
+def may_be_kept(ledger: Ledger, root: Thing, capture: Capture, read: Place | None = None) -> bool:
+    """Whether a call that nobody can follow may have kept a tensor, other than one that the region makes as well.
+
+    That is the one that has `read` it, which an object may have been given that holds the tensor.
+    """
     if root not in ledger.escaped:
         return False
     calls = [write for write in ledger.writes.get(root, ()) if not write.is_sure]
-    return not calls or not all(is_run(write, root, capture) for write in calls)
+    return not calls or not all(is_run(write, root, capture, read) for write in calls)
 
 
-def is_run(write: Write, root: Thing, capture: Capture) -> bool:
+def is_run(write: Write, root: Thing, capture: Capture, read: Place | None = None) -> bool:
     """Whether what may have written to a tensor is a call that the region makes as well: a model, to warm it up."""
     if write.is_sure or write.by not in capture.callees:
         return False
-    read = capture.reads.get(root)
+    read = read or capture.reads.get(root)
     return read is not None and _called(read) == _called(write.place) != ""
 
 

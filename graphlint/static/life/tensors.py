@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple, TypeGuard
 
+from graphlint.rulebook.operations import TENSOR
 from graphlint.rulebook.signatures import Operation
 from graphlint.static.life.objects import (
     Arguments,
@@ -21,6 +22,8 @@ from graphlint.static.life.objects import (
 from graphlint.static.life.record import Write
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
+
+_TO_HOST = frozenset({f"{TENSOR}.cpu", f"{TENSOR}.numpy"})
 
 
 def sizes_asked(operation: Operation | None, given: Arguments) -> tuple[Object, ...] | None:
@@ -91,6 +94,10 @@ def shape_of(tensor: Tensor, sized: Collection[str]) -> Thing:
     if sizes and all(type(size) is int for size in sizes):
         return Container(tensor.made, tensor.made_in, kind="tuple", elements=list(sizes))
     return Thing(source=(tensor,))
+
+
+def is_of_host(root: Thing) -> bool:
+    return isinstance(root, Tensor) and (root.place == "host" or root.factory in _TO_HOST)
 
 
 def is_copied(root: Thing) -> bool:

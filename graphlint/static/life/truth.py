@@ -114,7 +114,7 @@ class Truth:
             return self.bounds.is_due(value.asked)
         return value.asked[0] == "is" and identity(None) in value.asked
 
-    def _is_tried(self, place: Place) -> bool:
+    def is_tried(self, place: Place) -> bool:
         """Whether a condition is tried both ways, as a rule."""
         is_home = place.function.module is self.home or self.player.is_from(place.function.module)
         return is_home or (self.is_wide and self.is_making)
@@ -124,7 +124,7 @@ class Truth:
         capture = self.ledger.capture
         is_closed = capture is not None and capture.manager is not None  # no exception leaves it open
         is_inside = is_closed and capture is not None and place.function.code is not capture.place.function.code
-        is_free = self._is_tried(place) and not is_inside and not is_guard
+        is_free = self.is_tried(place) and not is_inside and not is_guard
         return self.decisions.decide(place, likely, is_free, self.has_begun)
 
     def test(self, node: ir.Expr, frame: Frame, likely: bool, is_guard: bool = False) -> bool:

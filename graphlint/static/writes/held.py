@@ -9,8 +9,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable, Iterator
 
-from graphlint.static.index.module import Module
+from graphlint.static.domain.sources import State
+from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.static.syntax.trees import endings, nodes_in, tree_of
 from graphlint.static.writes.stores import Written
@@ -18,14 +20,24 @@ from graphlint.static.writes.stores import Written
 _NOTHING = object()
 
 
-def is_held(written: Written, others: Iterable[Written], homes: Iterable[Module]) -> bool:
-    """Whether the files that capture give a function one constant for what it writes, as constructors do."""
+def is_held(written: Written, others: Iterable[Written], homes: Iterable[Module], state: State) -> bool:
+    """Whether the files that capture give a function one constant for what it writes, as its class does."""
     value = written.store.value
     if written.definition is None or written.store.inner or not isinstance(value, ast.Name):
         return False
     given = set(_given(written, value.id, tuple(dict.fromkeys((written.module, *homes)))))
     set_up = {one.store.value.value for one in others if isinstance(one.store.value, ast.Constant)} - {None}
-    return len(given) == 1 and _NOTHING not in given and set_up <= given
+    return len(given) == 1 and _NOTHING not in given and set_up | set(_in_class(state)) <= given
+
+
+def _in_class(state: State) -> Iterator[object]:
+    """The constants that stand for an attribute in the body of its class."""
+    cls = state.owner if isinstance(state.owner, ClassDefinition) else None
+    for segment in cls.assignments.get(state.name, ()) if cls is not None else ():
+        for one in cls.module.lowered(segment) if cls is not None else ():
+            value = one.value if isinstance(one, ir.Assign) else None
+            if isinstance(value, ir.Literal) and value.value is not None:
+                yield value.value
 
 
 @remembered_in_run

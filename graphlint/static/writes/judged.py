@@ -188,7 +188,7 @@ class Judged:
     def _is_held(self, written: Written, state: State, timing: Timing) -> bool:
         """Whether the files that capture give state one value alone."""
         others = (one for one in self.writers.of(state) if one is not written)
-        return is_held(written, others, map(self.evaluator.project.module_at, timing.places))
+        return is_held(written, others, map(self.evaluator.project.module_at, timing.places), state)
 
     def _asks_for_capture(self, store: Store) -> bool:
         """Whether a condition around a statement asks if a capture is under way."""

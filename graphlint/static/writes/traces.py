@@ -12,7 +12,7 @@ from dataclasses import replace
 from graphlint.rule import StateWrite
 from graphlint.static.domain.contexts import Context, Frame, Mode, Source
 from graphlint.static.domain.evaluator import Evaluator
-from graphlint.static.domain.program import Bound, Function, Instance, ModuleValue
+from graphlint.static.domain.program import Bound, Class, Function, Instance, ModuleValue
 from graphlint.static.domain.sources import GUARD, NOTHING, Change, Draw, Place, Read, Scope, Sources, State, Taken
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
@@ -98,10 +98,10 @@ class Traces:
                     found += self._held_by(node, value, frame)
                     found.append(read_of(State(member.cls, node.attr), node, value, frame))
                 found += assigned or ()
-            elif isinstance(member, ModuleValue):
-                found.append(read_of(State(member.module, node.attr), node, value, frame))
-        if found:
-            frame.sources[node] = frozenset(found)
+            elif isinstance(member, (Class, ModuleValue)):
+                owner = member.definition if isinstance(member, Class) else member.module
+                found.append(read_of(State(owner, node.attr), node, value, frame))
+        frame.sources |= {node: frozenset(found)} if found else {}
 
     def _held_by(self, node: ir.Attribute, value: Value, frame: Frame) -> Iterator[Read]:
         """An attribute of an object is another one where that object is replaced."""

@@ -57,14 +57,15 @@ class Writers:
         yield from (written for written in found if written.is_own and _lies_in(written, family))
         strangers = any(written.is_own and not _lies_in(written, family) for written in found)
         if not strangers:
-            yield from (written for written in found if not written.is_own)
+            yield from (one for one in found if not one.is_own and not _is_of_class(one, family))
         elsewhere = self.project.owning(name) - {module.path for module in homes}
         if strangers or elsewhere:
             return
         for path in self.project.storing(name):
             module = self.project.module_at(path)
             if module not in homes:
-                yield from (written for written in stores_to(module, name, True) if not written.is_own)
+                others = (one for one in stores_to(module, name, True) if not one.is_own)
+                yield from (one for one in others if not _is_of_class(one, family))
 
     # Variables of modules
 
@@ -107,6 +108,13 @@ def stands_in(module: Module, line: int, family: Iterable[ClassDefinition]) -> b
 def _lies_in(written: Written, family: tuple[ClassDefinition, ...]) -> bool:
     """Whether a statement stands in one of these classes."""
     return stands_in(written.module, written.store.line, family)
+
+
+def _is_of_class(written: Written, family: tuple[ClassDefinition, ...]) -> bool:
+    """Whether an attribute is written by the name of a class that is none of these: `Other.scale = value`."""
+    holder = written.store.target.value if isinstance(written.store.target, ast.Attribute) else None
+    known = written.module.index.classes.get(holder.id) if isinstance(holder, ast.Name) else None
+    return known is not None and known not in family
 
 
 def _is_outermost(written: Written) -> bool:
