@@ -6,6 +6,7 @@ import inspect
 import itertools
 import sys
 import threading
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -23,7 +24,8 @@ Write = tuple[Extent, ...]
 _ALL: Write = ((0, sys.maxsize),)
 # Threads that Inductor and a bar of progress leave running, by the module of what they run.
 _WRITES_NOTHING = ("torch._inductor.", "tqdm.")
-Variables = dict[tuple[object, str], int]  # tensors at hand where a graph is replayed: by code and name
+# Tensors at hand where a graph is replayed: by code and name. One that is gone may lie where the next one does.
+Variables = dict[tuple[object, str], "weakref.ref[torch.Tensor]"]
 
 
 @dataclass(slots=True)
@@ -99,7 +101,7 @@ class Inputs:
         refreshed = known.values()
         is_new, seed = any(one.written for one in refreshed), torch.cuda.initial_seed()
         is_same = not is_new and not (capture.draws and seed != replayed.seed)
-        is_other = any(replayed.offered.get(key, one) != one for key, one in offered.items())
+        is_other = any(replayed.offered.get(key, one)() is not one() for key, one in offered.items())
         is_awaited = replayed.is_astray or (capture.replays and is_read and replayed.is_fed)
         # What other threads write is not seen, nor how a compiled function copies what it is called with.
         is_seen = not _others_may_write() and capture.region.kind != COMPILED
@@ -142,7 +144,7 @@ class Inputs:
         names = code.co_varnames if code.co_flags & inspect.CO_OPTIMIZED else tuple(frame.f_locals)
         values = {(code, name): local(frame, name) for name in names}
         return {
-            key: id(value)
+            key: weakref.ref(value)
             for key, value in values.items()
             if isinstance(value, torch.Tensor)
             and (tuple(value.shape), value.dtype) in wanted
