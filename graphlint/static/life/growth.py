@@ -11,7 +11,7 @@ from graphlint.static.index.module import Module
 from graphlint.static.index.project import Project
 from graphlint.static.life.forms import calls_method
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import PLAIN, Capture, Container, Frame, Object, Place, Symbol, Tensor, Thing
+from graphlint.static.life.objects import PLAIN, Capture, Container, Frame, Object, Place, Tensor, Thing
 from graphlint.static.life.questions import OF_HOST, parts_of, read_in
 from graphlint.static.life.record import Loop
 from graphlint.static.life.tensors import is_copied
@@ -169,22 +169,7 @@ def directly_in(value: Object) -> Iterator[Thing]:
 
 def _is_open(key: Object) -> bool:
     """Whether a key is computed from the arguments of a call that comes from outside of the program."""
-    pending, seen = [key], set[int]()
-    while pending:
-        one = pending.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        match one:
-            case Container():
-                pending += one.values()
-            case Symbol():
-                pending += one.of
-            case Thing():
-                if one.argument is not None:
-                    return True
-                pending += [*one.source, *(one.bounds.values() if isinstance(one, Tensor) else ())]
-    return False
+    return any(isinstance(one, Thing) and one.argument is not None for one in parts_of(key))
 
 
 def _is_asked(place: Place) -> bool:
