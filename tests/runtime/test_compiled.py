@@ -24,7 +24,7 @@ from graphlint.runtime.examine.target import parse  # noqa: E402
 from graphlint.runtime.session.forked import run_forked  # noqa: E402
 from graphlint.runtime.session.hearing import Hearing  # noqa: E402
 from graphlint.runtime.session.session import EMULATOR, Session  # noqa: E402
-from graphlint.runtime.watch.compiled import remembering  # noqa: E402
+from graphlint.runtime.watch.compiled import compiling_anew, remembering  # noqa: E402
 from graphlint.runtime.watch.standins import patched  # noqa: E402
 
 EMPTY_BESIDE_TREES = """
@@ -116,14 +116,33 @@ def test_an_assertion_of_the_host_is_no_work_that_a_graph_leaves_out(scheduler: 
     assert [] == asked(scheduler, "cpu ops", assertion.__new__(assertion))
 
 
-def test_what_was_compiled_before_is_compiled_anew(scheduler: Any) -> None:
+def test_what_was_compiled_before_is_compiled_anew() -> None:
     """What torch reads back from the disk never passes the scheduler: a second run would hear nothing."""
     graphs, gradients = map(importlib.import_module, ("torch._inductor.config", "torch._functorch.config"))
     kept = graphs.fx_graph_cache, gradients.enable_autograd_cache
     assert kept == (True, True), "torch keeps what it compiles, unless it is told not to"
-    with telling(lambda *_: None):
+    with compiling_anew():
         assert (graphs.fx_graph_cache, gradients.enable_autograd_cache) == (False, False)
     assert kept == (graphs.fx_graph_cache, gradients.enable_autograd_cache)
+
+
+COMPILED_TWICE = """
+import torch
+from torch._inductor import config
+
+assert config.fx_graph_cache
+step = torch.compile(torch.nn.Linear(8, 8).cuda(), mode="reduce-overhead")
+with torch.no_grad():
+    for _ in range(4):
+        step(torch.ones(4, 8, device="cuda"))
+assert not config.fx_graph_cache
+"""
+
+
+def test_a_target_that_graphs_what_it_compiles_compiles_it_anew(tmp_path: Path) -> None:
+    """From its first compilation on."""
+    report = verified(tmp_path, COMPILED_TWICE)
+    assert (report.findings, report.targets[0].problem) == ((), "")
 
 
 def verified(folder: Path, program: str) -> Report:

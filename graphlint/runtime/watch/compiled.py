@@ -30,6 +30,10 @@ _SKIP = "log_cudagraph_skip_and_bump_counter"  # what Inductor calls, from sever
 _ALLOCATE = "_empty_strided_cuda"  # what each module binds that Inductor writes
 _REWRITE = "_recursive_post_grad_passes"  # what changes a graph before kernels are made of it
 _TRACE_OF = "get_mutating_use_stack_trace_from_node"
+_CACHES = {  # of compiled graphs; those of kernels stay
+    "torch._inductor.config": ("fx_graph_cache", "fx_graph_remote_cache"),
+    "torch._functorch.config": ("enable_autograd_cache", "enable_remote_autograd_cache"),
+}
 _WRITTEN = "graphlint_written"  # a key of what is known of an argument
 _LINE = re.compile(r'File "([^"]+)", line (\d+)')  # of a trace as torch prints it
 
@@ -106,6 +110,7 @@ class Compiled:
         """Something is to be graphed; the modules that do it are about to be needed."""
         if self.trees.is_followed:
             return
+        self._patches.enter_context(compiling_anew())
         self._patches.enter_context(self.trees.following())
         self._patches.enter_context(self.driver.partitions(self._note))
         skip = getattr(importlib.import_module("torch._inductor.cudagraph_utils"), _SKIP)
@@ -166,6 +171,18 @@ class Compiled:
         own = next((one for one in reversed(lines) if is_user_code(one.path)), None)
         for told in self.left_out:
             told(LeftOut(why, own, outside(caller_stack()), bool(self.trees.running)))
+
+
+@contextlib.contextmanager
+def compiling_anew() -> Iterator[None]:
+    """Inside, torch compiles what it has kept of an earlier run as well: reading that back would tell nothing of why
+    something is in no graph, so that a second run would hear less than the first.
+    """
+    with contextlib.ExitStack() as patches:
+        for module, names in _CACHES.items():
+            config: Any = importlib.import_module(module)
+            patches.enter_context(config.patch({name: False for name in names if hasattr(config, name)}))
+        yield
 
 
 def remembering() -> Iterator[tuple[Any, str, Callable[..., Any]]]:

@@ -1,8 +1,4 @@
-"""The scheduler of Inductor in, the kernels that it leaves out of CUDA graphs, and why, out.
-
-What an earlier run has compiled, torch reads back from the disk by default, without asking the scheduler again: a
-second run would hear nothing. So everything is compiled anew here.
-"""
+"""The scheduler of Inductor in, the kernels that it leaves out of CUDA graphs, and why, out."""
 
 from __future__ import annotations
 
@@ -13,11 +9,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from graphlint.runtime.device.backend import TellLeftOut
-
-_CACHES = {  # of compiled graphs; those of kernels stay
-    "torch._inductor.config": ("fx_graph_cache", "fx_graph_remote_cache"),
-    "torch._functorch.config": ("enable_autograd_cache", "enable_remote_autograd_cache"),
-}
 
 
 @contextlib.contextmanager
@@ -38,15 +29,11 @@ def telling(left_out: TellLeftOut) -> Iterator[None]:
             left_out(why if isinstance(why, str) else "ops that cannot be graphed", _trace(node.node))
         return why
 
-    with contextlib.ExitStack() as patches:
-        for module, names in _CACHES.items():
-            settings: Any = importlib.import_module(module)
-            patches.enter_context(settings.patch({name: False for name in names if hasattr(settings, name)}))
-        scheduler.should_partition = asked
-        try:
-            yield
-        finally:
-            scheduler.should_partition = asking
+    scheduler.should_partition = asked
+    try:
+        yield
+    finally:
+        scheduler.should_partition = asking
 
 
 def _trace(node: Any) -> str:
