@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -91,6 +92,14 @@ def function_of(definition: Definition, owner: ClassDefinition | None = None) ->
     if code is None:
         return None
     return Function(code, definition.module, definition.qualname, definition.segment.first, owner)
+
+
+def functions_with(module: Module, words: Collection[str]) -> Iterator[Function]:
+    """The functions of a module, as they are written, in which one of some words stands."""
+    for definition in module.index.all_functions():
+        is_asked = any(module.holds(definition.segment, word) for word in words)
+        if is_asked and (function := function_of(definition)) is not None:
+            yield function
 
 
 @dataclass(slots=True, unsafe_hash=True)

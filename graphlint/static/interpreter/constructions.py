@@ -90,8 +90,10 @@ class Constructions:
         if classes.method(cls, "__init__") is not None:
             return False
         owner = next((one for one in self._fields(cls) if name in one.annotations), None)
-        if owner is None or _FOR_CODE.search(owner.annotations[name]):
-            return owner is not None
+        if owner is None:
+            return False
+        if _FOR_CODE.search(owner.annotations[name]):
+            return True
         promised = members(self.interpreter.annotations.quoted(owner.annotations[name], owner.module))
         specs = [one.cls for one in promised if isinstance(one, Instance) and not is_spec]
         return any(

@@ -235,9 +235,8 @@ def _keep_objects(
     """Keep only objects of a class, or of one of several; or everything else."""
     key, value = _held(interpreter, node, frame, env)
     classes = wanted.elements if isinstance(wanted, Sequence) and wanted.elements is not None else (wanted,)
-    match node:
-        case ir.Attribute(value=ir.Name(id=name)) if isinstance(env.get(name), Union):
-            _keep_holders(interpreter, node, name, classes, outcome, frame, env)
+    if isinstance(node, ir.Attribute) and isinstance(node.value, ir.Name) and isinstance(env.get(node.value.id), Union):
+        _keep_holders(interpreter, node, node.value.id, classes, outcome, env)
     if key is None or value is None:
         return
     kept: list[Value] = []
@@ -252,19 +251,13 @@ def _keep_objects(
 
 
 def _keep_holders(
-    interpreter: Interpreter,
-    node: ir.Attribute,
-    name: str,
-    classes: Iterable[Value],
-    outcome: bool,
-    frame: Frame,
-    env: Env,
+    interpreter: Interpreter, node: ir.Attribute, name: str, classes: Iterable[Value], outcome: bool, env: Env
 ) -> None:
     """Of several objects, leave those whose attribute may be an object of these classes, or something else."""
     kept: list[Value] = []
     for owner in members(env[name]):
         held = interpreter.heap.attributes(owner).get(node.attr) if isinstance(owner, Instance) else None
-        left = [m for m in members(held) if _is_one(interpreter, m, classes) is not (not outcome)] if held else []
+        left = [m for m in members(held) if _is_one(interpreter, m, classes) in (None, outcome)] if held else []
         if left and isinstance(owner, Instance):
             env[owner, node.attr] = union(left)
         if left or held is None:

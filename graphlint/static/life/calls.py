@@ -230,8 +230,8 @@ class Calls(Environment):
         self._bind(function, given, inner)
         if function.code.is_generator:
             return Made(place, self.ledger.capture, cls="<generator>", state={"frame": inner})
-        asked, is_away = self.unset, self._goes_away(frame, function)
-        is_short = is_away and self.is_thrifty and self.limit == MAX_STEPS
+        asked = self.unset
+        is_short = self.is_thrifty and self.limit == MAX_STEPS and self._goes_away(frame, function)
         result = self._finish_soon(inner, given, node, frame) if is_short else self._finish(inner)
         return self.turned(result, asked, function.module) if frame.function.module is self.home else result
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from graphlint.finding import Region
 from graphlint.reading.questions import HoldsAny
 from graphlint.rule import BufferShared
-from graphlint.static.domain.program import Function, function_of
+from graphlint.static.domain.program import Function, functions_with
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.life.objects import Capture, Place, Thing
+from graphlint.static.life.objects import Capture, Place
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in
 
@@ -24,15 +23,11 @@ def doubled_buffers(interpreter: Interpreter, files: Iterable[Path]) -> Iterator
     for path in files:
         if not interpreter.project.ask(path, asked):
             continue
-        for definition in interpreter.project.module_at(path).index.all_functions():
-            is_asked = any(definition.module.holds(definition.segment, word) for word in _BUFFERS)
-            function = function_of(definition) if is_asked else None
-            for call in calls_in(function.code) if function is not None else ():
-                if function is not None and _is_for_graphs(call):
-                    for event, node in _doubled(call, function):
-                        place = Place(function, node)
-                        region = Region(function.code.name, str(path), place.line)
-                        yield event, place, Capture(Thing(), region, place, 0)
+        for function in functions_with(interpreter.project.module_at(path), _BUFFERS):
+            for call in filter(_is_for_graphs, calls_in(function.code)):
+                for event, node in _doubled(call, function):
+                    place = Place(function, node)
+                    yield event, place, Capture.unseen(function.code.name, place)
 
 
 def _is_for_graphs(call: ir.Call) -> bool:

@@ -79,12 +79,10 @@ class Hosts(Listener):
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         """Note the numbers that a call of what nobody knows has unpacked; where it is known, what it does is seen."""
         capture = self.ledger.capture
-        if capture is None:
-            return
-        arguments = place.node.arguments if isinstance(place.node, ir.Call) else ()
-        where = next((place._replace(node=one.value) for one in arguments if one.star == "**"), place)
-        for key, value in self.unpacked.pop(id(place.node), {}).items():
-            self.entries[capture].setdefault(key, (value, where))
+        if capture is not None and isinstance(place.node, ir.Call) and id(place.node) in self.unpacked:
+            where = next(place._replace(node=one.value) for one in place.node.arguments if one.star == "**")
+            for key, value in self.unpacked.pop(id(place.node)).items():
+                self.entries[capture].setdefault(key, (value, where))
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
         is_local = isinstance(owner, Frame) and owner.caller is not None  # where no region looks it up

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from graphlint.finding import Region
 from graphlint.reading.questions import HoldsAny
 from graphlint.rule import IdleBuffer
 from graphlint.static.domain.program import Function, function_of
@@ -19,7 +18,7 @@ from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.index.project import Project
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.hooks import classes_of
-from graphlint.static.life.objects import Capture, Place, Thing
+from graphlint.static.life.objects import Capture, Place
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import assignments_in, calls_in, is_one_of, walk
 from graphlint.static.syntax.trees import nodes_in, tree_of
@@ -44,11 +43,10 @@ def idle_buffers(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tu
             for buffer in _made_for_graphs(interpreter, owner):
                 handed = [*_handed_over(owner, buffer.name)]
                 if handed and not _is_used(interpreter.project, buffer.name):
-                    region = Region("__init__", str(path), buffer.place.line)
                     longest = max(len(name) for name, _ in handed)  # of `x` and `y_x`, the latter is what it is for
                     for name, place in [one for one in handed if len(one[0]) == longest]:
                         event = IdleBuffer(buffer.name, name, buffer.place.line)
-                        yield event, place, Capture(Thing(), region, buffer.place, 0)
+                        yield event, place, Capture.unseen("__init__", buffer.place)
 
 
 def _made_for_graphs(interpreter: Interpreter, owner: ClassDefinition) -> Iterator[Buffer]:

@@ -16,6 +16,7 @@ from graphlint.static.index.project import Project
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Container, Instance, Object, Place, Tensor, Thing
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.static.syntax.traversal import is_none, targets_of, walk
 
 MIN_NAME = 5  # letters that make a name telling
@@ -64,6 +65,7 @@ def _named(node: ir.Node, given: list[Object]) -> Iterator[tuple[str, Thing]]:
             yield argument.value.id, value
 
 
+@remembered_in_run
 def memo_in(project: Project, name: str) -> Memo | None:
     """What a function of the project keeps in a parameter of a name, of what else that holds."""
     if len(name) < MIN_NAME:

@@ -298,6 +298,11 @@ class Capture:
     may_be_replayed: bool = False  # by an unknown call that was given its graph
     manager: Object = None  # what was entered, if it was not begun by hand
 
+    @classmethod
+    def unseen(cls, kind: str, place: Place) -> Capture:
+        """One of which no run has been seen: what stands at a place tells that there is one."""
+        return cls(Thing(), Region(kind, str(place.function.module.path), place.line), place, 0)
+
 
 def class_of(value: Object) -> ClassDefinition | None:
     """The class of the project that an object is of, or presumably is."""

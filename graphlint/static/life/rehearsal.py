@@ -14,7 +14,6 @@ from functools import cached_property, partial
 from itertools import chain
 from pathlib import Path
 
-from graphlint import values
 from graphlint.finding import Confidence, Hop, Region, Span
 from graphlint.rule import Event, InputReplaced, OutsideDependency
 from graphlint.rulebook.detectors import Detectors
@@ -53,7 +52,7 @@ from graphlint.static.life.idle import idle_buffers
 from graphlint.static.life.inputs import Inputs
 from graphlint.static.life.late import Late
 from graphlint.static.life.ledger import Ledger, Tell
-from graphlint.static.life.memos import Memo, Memos, memo_in
+from graphlint.static.life.memos import Memos, memo_in
 from graphlint.static.life.modes import Modes
 from graphlint.static.life.objects import Capture, Closure, Instance, Place
 from graphlint.static.life.outputs import Outputs
@@ -77,7 +76,7 @@ from graphlint.static.life.ways import rehearse
 from graphlint.static.life.witness import Testimony, Witness
 from graphlint.static.life.workers import Workers
 from graphlint.static.syntax import ir
-from graphlint.values import UNKNOWN, members
+from graphlint.values import UNKNOWN, Tensor, members
 
 LONG = 100_000  # steps, which take a second, before it pays to let two processes run what is left
 VAIN = 150_000  # steps of programs about one subject, after which no other is expected to capture
@@ -114,7 +113,6 @@ class Rehearsal:
     steps: int = 0
     turn: int = 0
     heard: Ledger | None = None  # of the run that is listened to
-    memos: dict[str, Memo | None] = field(default_factory=dict)  # by the names of parameters, as far as asked for
     left: dict[tuple[ir.Code, ir.Node], Left] = field(default_factory=dict)  # by what a capture may raise
 
     def begin(self, places: Iterable[tuple[str, int]], files: Iterable[Path]) -> Callable[[], list[Told]]:
@@ -253,17 +251,12 @@ class Rehearsal:
     def _promises(self, parameter: ir.Parameter, module: Module) -> bool:
         annotation = parameter.annotation
         promised = self.interpreter.annotations.promised(annotation, module) if annotation is not None else UNKNOWN
-        return any(isinstance(one, values.Tensor) for one in members(promised))
+        return any(isinstance(one, Tensor) for one in members(promised))
 
     def _draws(self, name: str) -> bool:
         operation = self.interpreter.catalogue.find(name)
         takes = operation is not None and any(one.name == "generator" for one in operation.params or ())
         return takes or name.rpartition(".")[2] in self.interpreter.lexicon.life["drawing"]
-
-    def _memo(self, name: str) -> Memo | None:
-        if name not in self.memos:
-            self.memos[name] = memo_in(self.interpreter.project, name)
-        return self.memos[name]
 
     def _is_foreign(self, capture: Capture) -> bool:
         entry = self.interpreter.entries.find(capture.region.kind)
@@ -299,7 +292,7 @@ class Rehearsal:
             Anew(self._tell),
             Adopted(self._tell),
             Late(self._tell),
-            Memos(self._tell, self._memo),
+            Memos(self._tell, partial(memo_in, self.interpreter.project)),
             Outputs(self._tell, life["replays"], life["posting"]),
             Shared(self._tell, life["single"]),
             Borrowed(self._tell, self.interpreter.project),

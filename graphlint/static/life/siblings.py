@@ -11,12 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 
-from graphlint.finding import Region
 from graphlint.reading.questions import HoldsAny
 from graphlint.rule import PartialFill
-from graphlint.static.domain.program import Function, function_of
+from graphlint.static.domain.program import Function, functions_with
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.life.objects import Capture, Place, Thing
+from graphlint.static.life.objects import Capture, Place
 from graphlint.static.life.questions import OF_HOST
 from graphlint.static.life.tensors import is_start
 from graphlint.static.syntax import ir
@@ -33,15 +32,10 @@ def left_behind(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tup
     for path in files:
         if not interpreter.project.ask(path, asked):
             continue
-        for definition in interpreter.project.module_at(path).index.all_functions():
-            is_asked = any(definition.module.holds(definition.segment, word) for word in _RESETTING)
-            function = function_of(definition) if is_asked else None
-            if function is None:
-                continue
+        for function in functions_with(interpreter.project.module_at(path), _RESETTING):
             for node, bound in _left(function, life["indexing"]):
                 place = Place(function, node)
-                region = Region(function.code.name, str(path), place.line)
-                yield PartialFill(bound, True, False), place, Capture(Thing(), region, place, 0)
+                yield PartialFill(bound, True, False), place, Capture.unseen(function.code.name, place)
 
 
 def _left(function: Function, indexing: Set[str]) -> Iterator[tuple[ir.Node, str]]:

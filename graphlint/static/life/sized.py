@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
-from graphlint.finding import Region
 from graphlint.reading.questions import Holds
 from graphlint.rule import GraphCollected
 from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
-from graphlint.static.life.objects import Capture, Place, Thing
+from graphlint.static.life.objects import Capture, Place
 from graphlint.static.life.soft import asks_for_graphs
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import called_name, calls_in, last_name, walk
@@ -35,8 +34,7 @@ def sized_graphs(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tu
         called = {name for one in functions for name in _called_with(one.code, _marked_in(one.code, marks | helpers))}
         for kind, name, place in _compiled(interpreter, module, functions):
             if name in called:
-                region = Region(kind, str(path), place.line)
-                yield GraphCollected(True, True, by_size=True), place, Capture(Thing(), region, place, 0)
+                yield GraphCollected(True, True, by_size=True), place, Capture.unseen(kind, place)
 
 
 def _parameters(code: ir.Code) -> set[str]:

@@ -182,14 +182,16 @@ def _tensor(call: Application) -> Value:
     return _computed(call, dtype=_kept_dtype(call))
 
 
+def _broadcast(call: Application) -> int | None:
+    return extents.broadcast_rank(call.facts.all_values())
+
+
 def _elementwise(call: Application) -> Value:
-    return _computed(call, extents.broadcast_rank(call.facts.all_values()))
+    return _computed(call, _broadcast(call))
 
 
 def _promoted(call: Application) -> Value:
-    return _computed(
-        call, extents.broadcast_rank(call.facts.all_values()), _shared_dtype(call, call.facts.all_values())
-    )
+    return _computed(call, _broadcast(call), _shared_dtype(call, call.facts.all_values()))
 
 
 def _shared_dtype(call: Application, values: Iterable[Value]) -> str | None:
@@ -202,7 +204,7 @@ def _shared_dtype(call: Application, values: Iterable[Value]) -> str | None:
 
 
 def _bool_tensor(call: Application) -> Value:
-    return _computed(call, extents.broadcast_rank(call.facts.all_values()), BOOLEAN)
+    return _computed(call, _broadcast(call), BOOLEAN)
 
 
 def _reduced(dtype: str | None) -> Callable[[Application], Value]:
@@ -229,7 +231,7 @@ def _extremum(call: Application) -> Value:
     other = call.facts.value("other")
     if dim is None and other is not None:
         if any(isinstance(m, (Tensor, Unknown)) for m in members(other)):
-            return _computed(call, extents.broadcast_rank(call.facts.all_values()), dtype)
+            return _computed(call, _broadcast(call), dtype)
         dim = other
     ndim = _reduced_rank(call, dim)
     made = _computed(call, ndim, dtype)
@@ -240,7 +242,7 @@ def _where(call: Application) -> Value:
     if call.facts.value("input") is None:
         return Sequence("tuple", None, _computed(call, 1, INTEGER))
     chosen = [value for name in ("input", "other") for value in call.facts.bound.get(name, ())]
-    return _computed(call, extents.broadcast_rank(call.facts.all_values()), _shared_dtype(call, chosen))
+    return _computed(call, _broadcast(call), _shared_dtype(call, chosen))
 
 
 def _unique(call: Application) -> Value:

@@ -80,15 +80,14 @@ def _manages(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
 
 def _goes_through_devices(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
     """Whether a function chooses a device in each round of a loop: a graph is one of a single device."""
-    for loop in walk(code.body):
-        if isinstance(loop, ir.For):
-            turning = {part.id for part in walk(loop.target) if isinstance(part, ir.Name)}
-            chosen = (one for part in walk(loop.body) if isinstance(part, ir.With) for one, _ in part.items)
-            for manager in chosen:
-                if isinstance(manager, ir.Call) and not turning.isdisjoint(names_in(manager)):
-                    called = interpreter.static_value(manager.func, module)
-                    if isinstance(called, External) and called.name in interpreter.lexicon.life["choosing"]:
-                        return True
+    choosing = interpreter.lexicon.life["choosing"]
+    for loop in (part for part in walk(code.body) if isinstance(part, ir.For)):
+        turning = {part.id for part in walk(loop.target) if isinstance(part, ir.Name)}
+        entered = (one for part in walk(loop.body) if isinstance(part, ir.With) for one, _ in part.items)
+        turned = (one.func for one in entered if isinstance(one, ir.Call) and not turning.isdisjoint(names_in(one)))
+        managers = (interpreter.static_value(one, module) for one in turned)
+        if any(isinstance(one, External) and one.name in choosing for one in managers):
+            return True
     return False
 
 

@@ -94,13 +94,18 @@ def _asks_host(call: ir.Call) -> bool:
     return isinstance(call.func, ir.Name) and call.func.id in _ON_HOST and not is_written
 
 
+def sides(node: ir.If, outcome: bool) -> tuple[ir.Block, ir.Block]:
+    """What runs where a test comes out like this, and what runs else."""
+    return (node.body, node.orelse) if outcome else (node.orelse, node.body)
+
+
 def _ways(asked: Asked) -> tuple[ir.Block, ir.Block, ir.Block]:
     """What runs under capture and else, and what runs behind both."""
     node = asked.node
     if isinstance(node, ir.Conditional):
         first, second = ((ir.Return(side.mark, side),) for side in (node.body, node.orelse))
         return (first, second, ()) if asked.outcome else (second, first, ())
-    captured, other = (node.body, node.orelse) if asked.outcome else (node.orelse, node.body)
+    captured, other = sides(node, asked.outcome)
     rest = _behind(node, asked.place.function.code.body)
     if _leaves(captured) and not _leaves(other):
         return captured, (*other, *rest), ()

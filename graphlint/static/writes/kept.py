@@ -12,8 +12,9 @@ from graphlint.static.domain.sources import Place, State
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import targets_of, walk
+from graphlint.static.syntax.traversal import holds, targets_of, walk
 from graphlint.static.syntax.trees import endings, nodes_in
+from graphlint.static.writes.branches import sides
 from graphlint.static.writes.changes import loads_in
 from graphlint.static.writes.passes import lives_for_a_pass
 from graphlint.static.writes.stores import Store, Written, stores_to
@@ -57,9 +58,8 @@ class Kept:
         """Whether a function sets an attribute under capture alone and reads it in any case: eager code reads it so."""
         for asked in self.traces.branches.values():
             if isinstance(asked.node, ir.If) and not asked.is_flag and asked.place.function.code is place.function.code:
-                captured, other = asked.node.body, asked.node.orelse
-                captured, other = (captured, other) if asked.outcome else (other, captured)
-                if any(part is place.node for part in walk(captured)):
+                captured, other = sides(asked.node, asked.outcome)
+                if holds(captured, place.node):
                     inside = {id(part) for part in walk(captured)}
                     outside = [part for part in walk(place.function.code.body) if id(part) not in inside]
                     return _is_read(outside, state.name) and not _is_set(walk(other), state.name)

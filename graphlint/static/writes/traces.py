@@ -88,10 +88,8 @@ class Traces:
         if frame.answers:  # by a property
             frame.sources[node] = frozenset(frame.answers)
             return
-        if node in frame.sources or not is_plain(value):
-            return
         found: list[Source] = []
-        for member in members(base):
+        for member in members(base) if node not in frame.sources and is_plain(value) else ():
             if isinstance(member, Instance) and not member.in_region:
                 assigned = frame.sources.get((member, node.attr))
                 if assigned is None:
@@ -101,7 +99,8 @@ class Traces:
             elif isinstance(member, (Class, ModuleValue)):
                 owner = member.definition if isinstance(member, Class) else member.module
                 found.append(read_of(State(owner, node.attr), node, value, frame))
-        frame.sources |= {node: frozenset(found)} if found else {}
+        if found:
+            frame.sources[node] = frozenset(found)
 
     def _held_by(self, node: ir.Attribute, value: Value, frame: Frame) -> Iterator[Read]:
         """An attribute of an object is another one where that object is replaced."""
