@@ -481,3 +481,49 @@ def test_a_guard_that_is_not_known_is_a_doubt(tmp_path: Path, condition: str, co
 
 def _confidence(name: str) -> Confidence:
     return Confidence[name.upper()]
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["numpy.polynomial.legendre.leggauss(4)[1]", "numpy.linalg.eigh(numpy.ones((2, 2)))[0]", "numpy.fft.rfft([1.0])"],
+)
+@pytest.mark.parametrize("form", ["0.5 * {}", "{} * 2", "-{}", "{} + numpy.pi"])
+def test_what_numpy_makes_stays_on_the_host_in_whatever_it_is_worked_into(tmp_path: Path, made: str, form: str) -> None:
+    """Also where no table knows the function."""
+    program = in_region(f"steps = ({form.format(made)}).tolist()\nread = (0.5 * x).tolist()", "import numpy")
+    assert [(line, code) for _, line, code in analyse(tmp_path, program).found] == [(7, "GL101")]
+
+
+@pytest.mark.parametrize(
+    ("made", "is_sure"),
+    [
+        ("torch.Tensor([True])", True),
+        ("torch.Tensor([not hint])", True),
+        ("torch.FloatTensor(1)", True),
+        ("torch.LongTensor([0])", True),
+        ("torch.Tensor(shape)", False),
+        ("torch.FloatTensor(unknown())", False),
+    ],
+)
+def test_a_flag_that_an_old_constructor_makes_is_a_tensor_of_known_size(
+    tmp_path: Path, made: str, is_sure: bool
+) -> None:
+    """What has a truth has one element; of a size that nobody knows it may be many, and then nobody asks."""
+    program = f"""
+        import torch
+        from engine import unknown
+        class Codebook(torch.nn.Module):
+            def __init__(self, shape, hint: int = False):
+                super().__init__()
+                self.register_buffer("is_filled", {made})
+            def forward(self, x):
+                if self.is_filled:
+                    return x
+                return x * 2
+        def capture(x: torch.Tensor, shape):
+            book = Codebook(shape).cuda()
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                y = book(x)
+        """
+    found = analyse(tmp_path, program).report.findings
+    assert [(one.code, one.confidence is Confidence.HIGH) for one in found] == [("GL301", is_sure)]

@@ -148,6 +148,9 @@ SET = "Distribution.set_default_validate_args({})"
         ("pass", "pass", "", True),
         ("pass", "pass", ", validate_args=False", False),
         (SET.format("False"), SET.format("True"), "", False),
+        ("Distribution._validate_args = False", "pass", "", False),
+        ("Distribution._validate_args = True", "pass", "", True),
+        ("self = Distribution\nself._validate_args = False", "pass", "", True),
     ],
 )
 def test_a_default_is_what_the_module_sets_it_to(
@@ -156,6 +159,51 @@ def test_a_default_is_what_the_module_sets_it_to(
     """An argument counts more, and what is set to this and to that is not known."""
     program = PRESET.format(before=before, inside=inside, argument=argument)
     assert is_reported is ("GL104" in [code for _, _, code in analyse(tmp_path, program).found])
+
+
+IMPORTED = """
+# file: policy/{sets}
+from torch.distributions import Distribution
+{how}
+# file: policy/act.py
+import torch
+from torch.distributions import Distribution, Normal
+{imports}
+def score(made: Distribution, x):
+    return made.log_prob(x) + Normal(x, x).log_prob(x)
+# file: run.py
+import torch
+from policy.act import score
+def capture(x: torch.Tensor):
+    made = torch.distributions.Laplace(x.cuda(), x.cuda())
+    with torch.cuda.graph(torch.cuda.CUDAGraph()):
+        y = score(made, x.cuda())
+"""
+ONCE = "Distribution._validate_args = False"
+LATER = "def set_up():\n    Distribution.set_default_validate_args(False)"
+
+
+@pytest.mark.parametrize(
+    ("sets", "how", "imports", "is_reported"),
+    [
+        ("__init__.py", ONCE, "", False),
+        ("defaults.py", ONCE, "from policy.defaults import *", False),
+        ("defaults.py", ONCE, "from policy import defaults", False),
+        ("defaults.py", ONCE, "", True),
+        ("defaults.py", LATER, "from policy import defaults", True),
+        ("defaults.py", ONCE.replace("False", "True"), "from policy import defaults", True),
+    ],
+)
+def test_a_default_is_what_an_imported_module_sets_it_to(
+    tmp_path: Path, sets: str, how: str, imports: str, is_reported: bool
+) -> None:
+    """A package runs before the modules in it; what an imported function would set nobody may have called."""
+    found = analyse(tmp_path, IMPORTED.format(sets=sets, how=how, imports=imports)).found
+    assert [line for path, line, code in found if code == "GL104" and path.endswith("act.py")] == [
+        5,
+        5,
+        5,
+    ] * is_reported
 
 
 COMPILED = """

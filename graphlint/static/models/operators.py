@@ -86,8 +86,8 @@ class Operators:
             return updated(left, right)
         kinds = [_host_kind(value) for value in (left, right)]
         if None not in kinds:
-            if "array" in kinds:
-                return Host("array")
+            if "array" in kinds or "object" in kinds:
+                return Host("array" if "array" in kinds else "object")
             return Host("str" if "str" in kinds else "float" if sign == "/" or "float" in kinds else "int")
         return UNKNOWN
 
@@ -147,7 +147,7 @@ def _is_repeatable(value: Value, times: Tensor) -> bool:
 
 
 def _host_kind(value: Value) -> str | None:
-    if isinstance(value, Host) and value.kind in (*_HOST_KINDS, "array"):
+    if isinstance(value, Host) and value.kind in (*_HOST_KINDS, "array", "object"):
         return value.kind
     if isinstance(value, Const) and isinstance(value.value, (bool, int, float, str)):
         return type(value.value).__name__

@@ -2,59 +2,91 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
+from itertools import accumulate
 
-from graphlint.rulebook.lexicon import Lexicon
 from graphlint.rulebook.signatures import Operation
 from graphlint.static.domain.contexts import Frame, Mode
+from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.index.module import Module
-from graphlint.static.index.parts import called, segments_with
+from graphlint.static.index.parts import is_word, segments_with
+from graphlint.static.index.project import Project
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.static.syntax.traversal import walk
 from graphlint.values import UNKNOWN, Const, ExternalObject, Value
 
 
-def left_out(operation: Operation, frame: Frame, lexicon: Lexicon) -> Mapping[str, Value]:
+def left_out(operation: Operation, frame: Frame, evaluator: Evaluator) -> Mapping[str, Value]:
     """What parameters of an operation are where they are left out, if a module says so, or what compiles it."""
     names = {parameter.name for parameter in operation.params or ()}
-    presets = {**_presets(frame.module, lexicon), **(_compiled(lexicon) if frame.mode is Mode.SOFT else {})}
-    return {
-        parameter: value
-        for (package, parameter), value in presets.items()
-        if parameter in names and operation.name.startswith(f"{package}.")
-    }
+    return {name: value for name, value in _known(operation.name, frame, evaluator).items() if name in names}
 
 
-def as_compiled(made: ExternalObject, lexicon: Lexicon) -> ExternalObject:
-    """An object with what a compiler sets of it."""
-    presets = _compiled(lexicon).items()
-    more = ((name, value) for (package, name), value in presets if made.cls.startswith(f"{package}."))
-    return replace(made, arguments=(*made.arguments, *more))
+def as_left(made: ExternalObject, frame: Frame, evaluator: Evaluator) -> ExternalObject:
+    """An object with what else is known of how it was made."""
+    more = tuple(_known(made.cls, frame, evaluator).items())
+    return replace(made, arguments=(*made.arguments, *more)) if more else made
 
 
-def _compiled(lexicon: Lexicon) -> Mapping[tuple[str, str], Value]:
-    names = ((name.rpartition("."), value) for name, value in lexicon.compiled.items())
-    return {(package, parameter): Const(value) for (package, _, parameter), value in names}
+def _known(name: str, frame: Frame, evaluator: Evaluator) -> Mapping[str, Value]:
+    """The parameters that are set for all of a package that has a name; what compiles a region has the last word."""
+    lexicon = evaluator.lexicon
+    found: dict[str, Value] = {}
+    for setter, parameter in lexicon.presets.items():
+        package, holder, member = setter.rsplit(".", 2)
+        given = _given(frame.module, holder, member, evaluator.project) if name.startswith(f"{package}.") else ()
+        if given:
+            found[parameter] = next(iter(given)) if len(given) == 1 else UNKNOWN
+    for compiled, value in lexicon.compiled.items() if frame.mode is Mode.SOFT else ():
+        package, _, parameter = compiled.rpartition(".")
+        if name.startswith(f"{package}."):
+            found[parameter] = Const(value)
+    return found
 
 
 @remembered_in_run
-def _presets(module: Module, lexicon: Lexicon) -> Mapping[tuple[str, str], Value]:
-    """The parameters of a package that calls in a module set for all of it; where they disagree, nobody knows."""
-    presets: dict[tuple[str, str], Value] = {}
-    for setter, parameter in lexicon.presets.items():
-        package, _, method = setter.rsplit(".", 2)
-        given = set(_given(module, method))
-        if given:
-            presets[package, parameter] = given.pop() if len(given) == 1 else UNKNOWN
-    return presets
+def _given(module: Module, holder: str, member: str, project: Project) -> Set[Value]:
+    """What a module makes of a member of a class, in whichever function, or what it imports does as it is imported."""
+    if own := {value for _, value in _said(module, holder, member)}:
+        return own
+    users = {*project.calling(member), *map(project.module_at, project.storing(member))} - {module}
+    said = {user: {value for is_top, value in _said(user, holder, member) if is_top} for user in users}
+    imported = _imported(module, project) if any(said.values()) else ()
+    return {value for user in imported for value in said.get(user, ())}
 
 
-def _given(module: Module, method: str) -> Iterator[Value]:
-    """What the calls of a method in a module are given."""
-    for _, segment in segments_with(module, method, called):
+def _imported(module: Module, project: Project) -> Set[Module]:
+    """The modules that run before a module can be imported: the packages that it is in, and all that these import."""
+    found = {module}
+    queue = [module]
+    for one in queue:  # which grows
+        origins = {origin for many in one.index.imports.values() for origin in many}
+        names = {one.name, *one.index.stars, *(f"{origin.module}.{origin.member or ''}" for origin in origins)}
+        parts = {part for name in names for part in accumulate(name.rstrip(".").split("."), "{}.{}".format)}
+        new = {known for part in parts if (known := project.module(part)) is not None} - found
+        found |= new
+        queue += new
+    return found - {module}
+
+
+def _said(module: Module, holder: str, member: str) -> Iterator[tuple[bool, Value]]:
+    """What a member of a class is given or set to in a module, each with whether that is as it is imported."""
+    for definition, segment in segments_with(module, member, is_word):
         for part in walk(module.lowered(segment)):
             match part:
-                case ir.Call(func=ir.Attribute(attr=name), arguments=(given,)) if name == method:
-                    yield Const(given.value.value) if isinstance(given.value, ir.Literal) else UNKNOWN
+                case ir.Call(func=ir.Attribute(attr=name), arguments=(given,)) if name == member:
+                    value: ir.Expr | None = given.value
+                case ir.Assign(targets=targets) if any(_is_member(one, holder, member) for one in targets):
+                    value = part.value
+                case _:
+                    continue
+            yield definition is None, Const(value.value) if isinstance(value, ir.Literal) else UNKNOWN
+
+
+def _is_member(target: ir.Expr, holder: str, member: str) -> bool:
+    match target:
+        case ir.Attribute(value=ir.Name(id=name) | ir.Attribute(attr=name), attr=attribute):
+            return name == holder and attribute == member
+    return False

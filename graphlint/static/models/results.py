@@ -309,7 +309,10 @@ def _factory_dtype(call: Application) -> str | None:
 def _factory_rank(call: Application) -> int | None:
     if call.factory.data is not None:
         return extents.literal_rank(call.data)
-    sizes = call.facts.bound.get("size") or ()
+    given = call.facts.bound.get("data") or ()
+    if len(given) == 1 and isinstance(given[0], Sequence):  # `FloatTensor([0.5])`; what is no list may be a size
+        return extents.literal_rank(given[0]) if given[0].kind == "list" else None
+    sizes = given or call.facts.bound.get("size") or ()
     return extents.rank(sizes) if call.factory.rank is None else call.factory.rank
 
 

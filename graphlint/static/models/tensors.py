@@ -20,7 +20,7 @@ from graphlint.static.facts import writes
 from graphlint.static.index.imports import Settings
 from graphlint.static.models import extents, indexing, results
 from graphlint.static.models.capture import Capture
-from graphlint.static.models.presets import as_compiled, left_out
+from graphlint.static.models.presets import as_left, left_out
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import words_in
 from graphlint.static.writes.hyperparameters import with_values_of_groups
@@ -129,8 +129,8 @@ class Tensors:
         positional = list(arguments.positional)
         if isinstance(receiver, ExternalObject) and self.lexicon.is_optimizer(receiver.cls):
             receiver = with_values_of_groups(receiver, frame.module)
-        if isinstance(receiver, ExternalObject) and frame.mode is Mode.SOFT:
-            receiver = as_compiled(receiver, self.lexicon)
+        if isinstance(receiver, ExternalObject):
+            receiver = as_left(receiver, frame, self.evaluator)
         if receiver is not None and operation.params and operation.params[0].name == "self":
             positional.insert(0, receiver)
         bound = operation.bind(positional, dict(arguments.keywords))
@@ -144,7 +144,7 @@ class Tensors:
             hidden = [DeviceName(Place.ANYWHERE)] if arguments.double_star is not None else []
             bound |= [("device", (default,)) for default in hidden or self._default_devices(frame)]
         if not is_open:
-            presets = left_out(operation, frame, self.lexicon)
+            presets = left_out(operation, frame, self.evaluator)
             bound |= {name: (value,) for name, value in presets.items() if name not in bound}
         watched = node if frame.in_region else None
         matters = watched is not None and (operation.effects or operation.is_elementwise)
