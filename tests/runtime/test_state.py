@@ -145,6 +145,24 @@ def of_memory() -> Step:
     return step
 
 
+class Counted(Slotted):
+    """A subclass works out what the one above it keeps, anew each time."""
+
+    __slots__ = ("factor",)
+
+    @property
+    def count(self) -> int:  # type: ignore[override]
+        return 1000 * self.factor
+
+    def __init__(self) -> None:
+        self.factor = 1
+        self.cache = torch.zeros(2)
+
+    def __call__(self, x: torch.Tensor) -> torch.Tensor:
+        self.factor += 1
+        return x * self.factor * (1 + self.count)
+
+
 CALLABLES: dict[str, Callable[[], Step]] = {
     "SGD with momentum": lambda: training(lambda p: torch.optim.SGD(p, 0.1, momentum=0.9)),
     "Adam": lambda: training(lambda p: torch.optim.Adam(p, 0.1)),
@@ -152,6 +170,7 @@ CALLABLES: dict[str, Callable[[], Step]] = {
     "module": Decoder,
     "bound method": lambda: Engine(torch.ones(4)).step,
     "slots": lambda: (lambda slotted: lambda x: slotted(x[0, :2]))(Slotted()),
+    "a slot that a subclass works out": lambda: (lambda counted: lambda x: counted(x[0, :2]))(Counted()),
     "generators": of_generator,
     "containers": of_containers,
     "globals": lambda: of_globals,

@@ -14,7 +14,7 @@ from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
-from types import FunctionType, ModuleType, SimpleNamespace
+from types import FunctionType, MemberDescriptorType, ModuleType, SimpleNamespace
 from typing import Any
 
 import torch
@@ -82,17 +82,18 @@ def attributes(value: object) -> dict[str, object]:
 
 def _slots(value: object) -> dict[str, object]:
     found = {}
-    for name in slot_names(type(value)):
+    for name in _slot_names(type(value)):
         with contextlib.suppress(AttributeError):  # nothing is in it
             found[name] = object.__getattribute__(value, name)
     return found
 
 
-def slot_names(kind: type) -> list[str]:
-    """The attributes of a class's objects that are not in their `__dict__`."""
+def _slot_names(kind: type) -> list[str]:
+    """The attributes of a class's objects that are not in their `__dict__`, but for those that a subclass works out."""
     slots = [base.__dict__.get("__slots__", ()) for base in kind.__mro__]
     names = itertools.chain.from_iterable((given,) if isinstance(given, str) else given for given in slots)
-    return [name for name in names if not name.startswith("__")]
+    held = {key: part for base in reversed(kind.__mro__) for key, part in vars(base).items()}
+    return [n for n in names if not n.startswith("__") and isinstance(held.get(n), MemberDescriptorType)]
 
 
 def entries(value: object, names: Mapping[int, str] | None = None) -> list[tuple[str, object]]:
