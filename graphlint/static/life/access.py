@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from graphlint.rulebook.operations import TENSOR
 from graphlint.static.domain.program import Bound, Class, Function, Graphed, ModuleValue, PackageValue
 from graphlint.static.index.module import Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
@@ -35,10 +36,12 @@ from graphlint.static.life.objects import (
     things_in,
     wrapper,
 )
+from graphlint.static.life.picked import SETS
 from graphlint.static.life.players import Player
 from graphlint.static.life.questions import (
     identity,
 )
+from graphlint.static.life.record import Call
 from graphlint.static.life.truth import Truth
 from graphlint.static.syntax import ir
 from graphlint.values import Const, External, ExternalObject, Value
@@ -272,13 +275,19 @@ class Access(Truth):
                     owner.elements.append(value)
             case Tensor():
                 self.ledger.read(held, frame.place(node))
-                self.ledger.wrote(self.view(owner, frame.place(node), index, frame), (value,), frame.place(node))
+                self._set_part(owner, index, held, value, frame, node)
             case Thing() if is_sliced(index) or isinstance(value, Tensor):
                 if not is_sliced(index):
                     owner.items[identity(held)] = value
-                self.ledger.wrote(self.view(owner, frame.place(node), index, frame), (value,), frame.place(node))
+                self._set_part(owner, index, held, value, frame, node)
             case Thing():
                 owner.items[identity(held)] = value
+
+    def _set_part(self, owner: Thing, index: ir.Expr, held: Object, value: Object, frame: Frame, node: ir.Node) -> None:
+        """What is assigned to a part of a tensor is written to it."""
+        place = frame.place(node)
+        self.ledger.wrote(self.view(owner, place, index, frame), (value,), place)
+        self.ledger.answered(Call(f"{TENSOR}.{SETS}", owner, Arguments([held]), None, place))
 
     def view(self, owner: Thing, place: Place, index: ir.Expr | None = None, frame: Frame | None = None) -> Tensor:
         """A tensor that looks into another; an index selects a part unless it takes everything."""

@@ -174,6 +174,10 @@ class Builtins(Reflection):
                 isinstance(x, (int, float, Symbol)) for x in given.positional
             ):
                 return Symbol(things_of(given.positional), read=read_in(given.positional))
+            case "dict.fromkeys" if isinstance(first, Container) and not first.is_open:
+                keys = first.elements if first.kind != "dict" else [key for key, _ in first.keyed.values()]
+                held = {identity(key): (key, given.get(1)) for key in keys}
+                return Container(place, self.ledger.capture, kind="dict", keyed=held)
             case _ if name in _COPYING:
                 copied = self._copied(name, first, place)
                 if given.keywords and isinstance(copied, Container) and name == "dict":

@@ -29,6 +29,7 @@ from graphlint.static.life.objects import (
     is_tensor,
     things_in,
 )
+from graphlint.static.life.picked import Picked
 from graphlint.static.life.record import Call, Write
 from graphlint.static.life.takers import may_be_kept
 from graphlint.static.life.tensors import End, end_of, is_of_host, is_start, only_grows
@@ -55,6 +56,7 @@ class Inputs(Listener):
     uncut: set[Capture] = field(default_factory=set)  # whose outputs are read whole
     containers: dict[Container, None] = field(default_factory=dict)  # that attributes hold
     coupled: set[Capture] = field(default_factory=set)  # whose rows come together, whatever was done with each
+    picked: Picked = field(default_factory=Picked)
     hollow: dict[Thing, Object] = field(default_factory=dict)  # what had nothing in it when it was given to a call
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
@@ -195,7 +197,8 @@ class Inputs(Listener):
                 self.partial.append((capture, root.made, event))
             earlier = [one for one in self.ledger.writes[root] if not _is_reset(one)]
             if capture.replays and not only_grows(earlier, number):
-                inner, is_left = _is_inner(write), leaves_rest(write, cuts[0][1])
+                inner = _is_inner(write)
+                is_left = leaves_rest(write, cuts[0][1]) or root in self.picked.by.get(capture, ())
                 others_reset = inner and any(_is_reset(w) for other in since.values() for w in other)
                 told = any(value is number for value in values) and number is not None
                 by_row = not inner or others_reset  # lengths of zero behind the request bound what is read of a table

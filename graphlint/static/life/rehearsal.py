@@ -35,7 +35,7 @@ from graphlint.static.life.copies import Copies
 from graphlint.static.life.declared import declared, on_default
 from graphlint.static.life.derived import Derived
 from graphlint.static.life.devices import Devices
-from graphlint.static.life.doubled import doubled_buffers
+from graphlint.static.life.doubled import Doubled, doubled_buffers
 from graphlint.static.life.empty import Empty
 from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
@@ -57,6 +57,7 @@ from graphlint.static.life.modes import Modes
 from graphlint.static.life.objects import Capture, Closure, Instance, Place
 from graphlint.static.life.outputs import Outputs
 from graphlint.static.life.padded import Padded
+from graphlint.static.life.picked import Picked
 from graphlint.static.life.pinned import Pinned
 from graphlint.static.life.players import Runs
 from graphlint.static.life.process import Process
@@ -281,7 +282,8 @@ class Rehearsal:
         streams = Streams(self._tell, life)
         silence = Silence(life["inferring"], qualified)
         for listener in (
-            inputs := Inputs(self._tell, life["unfilled"], life["reducing"]),
+            inputs := Inputs(self._tell, life["unfilled"], life["reducing"], picked=Picked(life["placing"])),
+            inputs.picked,
             Unrefreshed(self._tell, inputs, self.interpreter.project, self.interpreter.lexicon.host_state["caches"]),
             Batches(self._tell, inputs),
             Holders(self._tell, self._may_keep),
@@ -292,6 +294,7 @@ class Rehearsal:
             Anew(self._tell),
             Adopted(self._tell),
             Late(self._tell),
+            Doubled(self._tell),
             Memos(self._tell, partial(memo_in, self.interpreter.project)),
             Outputs(self._tell, life["replays"], life["posting"]),
             Shared(self._tell, life["single"]),
