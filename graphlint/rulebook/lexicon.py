@@ -40,8 +40,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "counting", "current", "default", "drawing", "environment", "filling", "foreign", "generators", "gradients",
         "hooks", "indexing", "inferring", "kernels", "lasting", "launches", "lazy", "loaders", "modal", "ordering",
         "pairs", "parameters", "placing", "posting", "product", "reducing", "replays", "scripting", "selecting",
-        "settings", "single", "sized", "stateful", "states", "streams", "telling", "training", "transform", "turning",
-        "unfilled", "uploads", "varying", "waiting", "weak",
+        "settings", "single", "sized", "skipping", "stateful", "states", "streams", "telling", "training", "transform",
+        "turning", "unfilled", "uploads", "varying", "waiting", "weak",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

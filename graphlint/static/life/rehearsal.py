@@ -66,7 +66,7 @@ from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.shared import Shared
 from graphlint.static.life.siblings import left_behind
 from graphlint.static.life.silence import Silence
-from graphlint.static.life.sized import sized_graphs
+from graphlint.static.life.sized import sized_graphs, skips_sizes
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.life.threads import THREADS, Threads
@@ -221,6 +221,11 @@ class Rehearsal:
         return frozenset(name for name, entry in self.interpreter.entries.by_last_name.items() if entry.form == "end")
 
     @cached_property
+    def _varying(self) -> frozenset[str]:
+        """What says of a tensor that its size varies, where torch records a graph for each."""
+        return frozenset() if skips_sizes(self.interpreter) else self.interpreter.lexicon.life["varying"]
+
+    @cached_property
     def makers(self) -> frozenset[str]:
         """The functions that graph callables, their backward pass too."""
         return frozenset(name for name, entry in self.interpreter.entries.by_name.items() if entry.backward)
@@ -319,7 +324,7 @@ class Rehearsal:
             Callables(self._tell, self.makers, silence),
             FirstCalls(self._tell, self.knowledge),
             Foreign(self._tell, life["kernels"], life["foreign"], self._is_foreign, self.knowledge.decorators),
-            Soft(self._tell, self.interpreter.entries, silence),
+            Soft(self._tell, self.interpreter.entries, silence, self._varying),
             Workers(self._tell, self.interpreter.entries),
             Process(self._tell, life["settings"], life["lasting"], qualified),
             *self._modal(inputs),
