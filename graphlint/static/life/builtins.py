@@ -325,7 +325,8 @@ class Builtins(Reflection):
                 self.ledger.collected(owner, None, first, place)
             case "extend" | "update":
                 held = first if isinstance(first, Container) else None
-                if isinstance(first, Thing) and held is None and owner.kind == "dict":
+                are_any = held is not None and any(isinstance(key, Symbol) for key, _ in held.keyed.values())
+                if isinstance(first, Thing) and (held is None or are_any) and owner.kind == "dict":
                     self._replaced_by(owner, first, place)
                 owner.take(held.elements if held is not None and owner.kind != "dict" else ())
                 given_keys = {identity(key): (key, value) for key, value in given.keywords.items()}
