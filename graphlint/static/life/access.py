@@ -33,6 +33,7 @@ from graphlint.static.life.objects import (
     Symbol,
     Tensor,
     Thing,
+    is_tensor,
     things_in,
     wrapper,
 )
@@ -55,6 +56,7 @@ class Access(Truth):
         self.interpreter = interpreter
         ledger.global_of = self.global_of
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
+        self.frames_of_modules: dict[object, Frame] = {}
         self.assigned: set[tuple[Module, Segment]] = set()
         self.handlers = 0  # blocks under way whose exceptions are handled
         self.cached: dict[tuple[object, ...], Object] = {}  # what cached functions gave
@@ -84,7 +86,10 @@ class Access(Truth):
 
     def global_frame(self, frame: Frame) -> Frame:
         """A frame whose names are the globals of a module."""
-        return Frame(frame.function, env=self.modules.setdefault(frame.function.module, {}))
+        module = frame.function.module
+        if module not in self.frames_of_modules:
+            self.frames_of_modules[module] = Frame(frame.function, env=self.modules.setdefault(module, {}))
+        return self.frames_of_modules[module]
 
     def _name(self, node: ir.Name, frame: Frame) -> Object:
         scope: Frame | None = frame if node.id not in frame.declared else frame.scope
@@ -99,7 +104,10 @@ class Access(Truth):
             for captured, held in frame.function.closure:
                 if captured == node.id:
                     return self.concrete(held)
-        return self.global_of(frame.function.module, node.id)
+        value = self.global_of(frame.function.module, node.id)
+        if self.ledger.capture is not None and is_tensor(value):
+            self.ledger.through(self.global_frame(frame), node.id, value)
+        return value
 
     def global_of(self, module: Module, name: str) -> Object:
         """What a global of a module holds, which is found out when it is first asked for."""

@@ -36,7 +36,6 @@ from graphlint.static.life.tensors import End, end_of, is_of_host, is_start, onl
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, stands_before, walk
 
-_MOVING = frozenset({"resize_", "set_"})
 _RESETTING = frozenset({"fill_", "zero_"})
 
 
@@ -49,7 +48,6 @@ class Inputs(Listener):
     reducing: frozenset[str] = frozenset()  # methods that make one of all rows, if nothing else is asked for
     is_between: bool = False  # whether to tell of methods that may be called at any time: before the capture, too
     replaced: dict[Capture, list[tuple[object, str, Object, Place]]] = field(default_factory=dict)
-    moved: dict[Thing, Place] = field(default_factory=dict)
     partial: list[tuple[Capture, Place, PartialFill]] = field(default_factory=list)  # filled in part, and where
     filled: dict[Capture, set[Thing]] = field(default_factory=dict)  # what it changes, and is given before each replay
     results: dict[Thing, tuple[InputReplaced, Place, Capture]] = field(default_factory=dict)  # in place of buffers
@@ -137,9 +135,11 @@ class Inputs(Listener):
             if (known is before or is_deleted) and number_given(value, place, self.ledger.frames) is None:
                 replaced.append((owner, name, known, place))
 
-    def written(self, write: Write) -> None:
-        if write.method in _MOVING and any(write.target.root in c.reads for c in self.ledger.latest.values()):
-            self.moved[write.target.root] = write.place
+    def _is_gone(self, root: Thing) -> bool:
+        """Whether nobody holds a tensor any more, so that a graph which writes to it does so to any memory."""
+        frame = self.ledger.frames[-1]
+        held = (value for outer in frame.stack() for value in (*outer.env.values(), outer.receiver, *outer.given))
+        return root not in self.ledger.escaped and all(one is not root for value in held for one in things_in(value))
 
     def _tell_replaced(self, capture: Capture, last: int) -> None:
         """Tell of attributes that the region read a tensor through and that hold another one now."""
@@ -154,13 +154,10 @@ class Inputs(Listener):
                     continue  # it is filled under another name
                 is_known = isinstance(before, Tensor) and isinstance(now, Tensor)
                 event = InputReplaced(name, capture.region.line, is_known, is_result=_is_result(before, capture))
-                if event.is_result:  # which matters once somebody looks for it in the new one
+                if event.is_result and not self._is_gone(before.root):  # it matters who looks for it in the new one
                     self.results[now.root] = event, where, capture
                 else:
                     self.tell(event, where, capture)
-        for root in capture.reads:
-            if root in self.moved:
-                self.tell(InputReplaced("", capture.region.line, True), self.moved.pop(root), capture)
 
     # Filled in part
 

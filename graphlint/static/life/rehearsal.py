@@ -54,6 +54,7 @@ from graphlint.static.life.late import Late
 from graphlint.static.life.ledger import Ledger, Tell
 from graphlint.static.life.memos import Memos, memo_in
 from graphlint.static.life.modes import Modes
+from graphlint.static.life.moved import Moved
 from graphlint.static.life.objects import Capture, Closure, Instance, Place
 from graphlint.static.life.outputs import Outputs
 from graphlint.static.life.padded import Padded
@@ -276,6 +277,7 @@ class Rehearsal:
         self.heard = ledger
         silence = Silence(self.interpreter.lexicon.life["inferring"], self.interpreter.names.qualified_name)
         ledger.listen(Inputs(self._tell_replaced, self.interpreter.lexicon.life["unfilled"], is_between=True))
+        ledger.listen(Moved(self._tell_replaced))
         ledger.listen(Holders(self._tell_replaced, self._may_keep))
         ledger.listen(Given(self._tell_replaced, self.interpreter.lexicon.life["arrays"]))
         ledger.listen(silence)
@@ -289,6 +291,7 @@ class Rehearsal:
         for listener in (
             inputs := Inputs(self._tell, life["unfilled"], life["reducing"], picked=Picked(life["placing"])),
             inputs.picked,
+            Moved(self._tell),
             Unrefreshed(self._tell, inputs, self.interpreter.project, self.interpreter.lexicon.host_state["caches"]),
             Batches(self._tell, inputs),
             Holders(self._tell, self._may_keep),
