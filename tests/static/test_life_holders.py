@@ -434,3 +434,56 @@ def test_a_model_that_was_captured_gives_way_to_another_one(tmp_path: Path, body
     """The graph goes on with the weights of the old one."""
     analysis = analyse(tmp_path, MODEL.format(body=body))
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
+
+
+CACHED = """
+import functools
+import torch
+
+@functools.{cache}
+def causal(n):
+    return torch.full((n, n), float("-inf"), device="cuda").triu(1)
+
+class Attention:
+    def __init__(self):
+        self.x = torch.zeros(8, 8, device="cuda")
+        {kept}
+        self.step()
+        torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.step()
+
+    def step(self):
+        return self.x + causal(8)
+
+    def reset(self):
+        causal.{method}(){mark}
+
+    def run(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+
+attention = Attention()
+attention.run(torch.rand(8, 8, device="cuda"))
+attention.reset()
+attention.run(torch.rand(8, 8, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize("cache", ["cache", "lru_cache(maxsize=None)"])
+@pytest.mark.parametrize(
+    ("kept", "method", "mark"),
+    [
+        ("self.kept = None", "cache_clear", "  # expect: GL507"),
+        ("self.kept = causal(8)", "cache_clear", ""),
+        ("self.kept = None", "cache_info", ""),
+    ],
+    ids=["cleared", "held elsewhere", "asked"],
+)
+def test_a_cache_is_cleared_that_alone_holds_what_a_graph_reads(
+    tmp_path: Path, cache: str, kept: str, method: str, mark: str
+) -> None:
+    analysis = analyse(tmp_path, CACHED.format(cache=cache, kept=kept, method=method, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL508")]

@@ -61,6 +61,13 @@ class Access(Truth):
         self.handlers = 0  # blocks under way whose exceptions are handled
         self.cached: dict[tuple[object, ...], Object] = {}  # what cached functions gave
 
+    def cleared(self, cached: Closure, frame: Frame, node: ir.Node) -> None:
+        """What a cache held is held by who else has it."""
+        for key in [one for one in self.cached if one[0] is cached.function.code]:
+            value = self.cached.pop(key)
+            self.ledger.escaped.difference_update(things_in(value))
+            self.ledger.deleted(frame, cached.function.code.name, value, frame.place(node))
+
     @contextmanager
     def caught(self, is_handled: bool) -> Iterator[None]:
         """Run a block whose exceptions are handled, if they are."""

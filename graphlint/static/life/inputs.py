@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from graphlint.rule import InputFreed, InputReplaced, PartialFill
 from graphlint.static.life.examples import leaves_rest
 from graphlint.static.life.growth import directly_in
+from graphlint.static.life.holders import held_now
 from graphlint.static.life.hosts import number_given
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import (
@@ -137,9 +138,8 @@ class Inputs(Listener):
 
     def _is_gone(self, root: Thing) -> bool:
         """Whether nobody holds a tensor any more, so that a graph which writes to it does so to any memory."""
-        frame = self.ledger.frames[-1]
-        held = (value for outer in frame.stack() for value in (*outer.env.values(), outer.receiver, *outer.given))
-        return root not in self.ledger.escaped and all(one is not root for value in held for one in things_in(value))
+        held = held_now(self.ledger)
+        return held is not None and root not in held and root not in self.ledger.escaped
 
     def _tell_replaced(self, capture: Capture, last: int) -> None:
         """Tell of attributes that the region read a tensor through and that hold another one now."""
