@@ -326,7 +326,9 @@ class Rehearsal:
             Generators(self._tell, life["states"], self._draws, life["generators"]),
             Callables(self._tell, self.makers, silence),
             FirstCalls(self._tell, self.knowledge),
-            Foreign(self._tell, life["kernels"], life["foreign"], self._is_foreign, self.knowledge.decorators),
+            Foreign(
+                self._tell, life["kernels"], life["foreign"], life["apart"], self._is_foreign, self.knowledge.decorators
+            ),
             Soft(self._tell, self.interpreter.entries, silence, self._varying),
             Workers(self._tell, self.interpreter.entries),
             Process(self._tell, life["settings"], life["lasting"], qualified),
