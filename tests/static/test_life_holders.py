@@ -487,3 +487,44 @@ def test_a_cache_is_cleared_that_alone_holds_what_a_graph_reads(
 ) -> None:
     analysis = analyse(tmp_path, CACHED.format(cache=cache, kept=kept, method=method, mark=mark))
     assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL508")]
+
+
+BY_SHAPE = """
+import torch
+
+class Op:
+    def __init__(self):
+        self.scratch = {{}} if {keyed} else None
+
+    def __call__(self, x):
+        {take}
+        return torch.mul(x, 2, out=scratch) + 1
+
+op, graphs = Op(), {{}}
+for n in (1, 2, 4):
+    x = torch.zeros(n, 8, device="cuda")
+    op(x)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = op(x)
+    graphs[n] = graph, x, y
+for n in (1, 2, 4):
+    graph, x, y = graphs[n]
+    x.copy_(torch.rand(n, 8, device="cuda"))
+    graph.replay()
+    print(y.sum().item())
+"""
+ANEW = f"""if self.scratch is None or self.scratch.shape != x.shape:
+            self.scratch = torch.empty_like(x){TOLD}
+        scratch = self.scratch"""
+KEYED = """if x.shape not in self.scratch:
+            self.scratch[x.shape] = torch.empty_like(x)
+        scratch = self.scratch[x.shape]"""
+
+
+@pytest.mark.parametrize(("take", "keyed"), [(ANEW, False), (KEYED, True)], ids=["one for all", "one for each"])
+def test_a_scratch_buffer_of_one_shape_is_let_go_for_the_next(tmp_path: Path, take: str, keyed: bool) -> None:
+    """What is made like a tensor has its shape."""
+    analysis = analyse(tmp_path, BY_SHAPE.format(take=take, keyed=keyed))
+    assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL508")]

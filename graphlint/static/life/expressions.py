@@ -31,6 +31,7 @@ from graphlint.static.life.questions import (
     Question,
     holds,
     identity,
+    is_plain,
     positive,
     same,
 )
@@ -229,6 +230,11 @@ class Expressions(Globals):
             known = holds(right, left)
             if known is not None:
                 return known is (sign == "in")
+        elif left is right and isinstance(left, Container) and sign in ("==", "!="):
+            return sign == "=="
+        elif isinstance(left, Container) and isinstance(right, Container) and is_plain(left) and is_plain(right):
+            if sign in ("==", "!="):
+                return (identity(left) == identity(right)) is (sign == "==")
         elif isinstance(left, PLAIN) and isinstance(right, PLAIN) and sign in _ORDER:
             with suppress(TypeError):
                 return bool(_ORDER[sign](left, right))
