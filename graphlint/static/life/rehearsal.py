@@ -51,7 +51,7 @@ from graphlint.static.life.hosts import Hosts
 from graphlint.static.life.idle import idle_buffers
 from graphlint.static.life.inputs import Inputs
 from graphlint.static.life.late import Late
-from graphlint.static.life.ledger import Ledger, Tell
+from graphlint.static.life.ledger import Ledger, Listener, Tell
 from graphlint.static.life.memos import Memos, memo_in
 from graphlint.static.life.modes import Modes
 from graphlint.static.life.moved import Moved
@@ -288,22 +288,17 @@ class Rehearsal:
         life, qualified = self.interpreter.lexicon.life, self.interpreter.names.qualified_name
         streams = Streams(self._tell, life)
         silence = Silence(life["inferring"], qualified)
+        inputs = Inputs(self._tell, life["unfilled"], life["reducing"], picked=Picked(life["placing"]))
         for listener in (
-            inputs := Inputs(self._tell, life["unfilled"], life["reducing"], picked=Picked(life["placing"])),
-            inputs.picked,
-            Moved(self._tell),
+            *self._filled(inputs),
             Unrefreshed(self._tell, inputs, self.interpreter.project, self.interpreter.lexicon.host_state["caches"]),
             Batches(self._tell, inputs),
-            Holders(self._tell, self._may_keep),
-            Given(self._tell, life["arrays"]),
             Hosts(self._tell),
             Copies(self._tell, life["loaders"], life["casting"]),
             Derived(self._tell, self._is_shaped, life["training"]),
             Anew(self._tell),
             Adopted(self._tell),
             Late(self._tell),
-            Doubled(self._tell),
-            Memos(self._tell, partial(memo_in, self.interpreter.project)),
             Outputs(self._tell, life["replays"], life["posting"]),
             Shared(self._tell, life["single"]),
             Borrowed(self._tell, self.interpreter.project),
@@ -338,6 +333,12 @@ class Rehearsal:
             Devices(self._tell, life["choosing"], life["uploads"]),
         ):
             ledger.listen(listener)
+
+    def _filled(self, inputs: Inputs) -> Iterator[Listener]:
+        """What looks at how the memory of a graph is filled, and whether it stays what it was."""
+        yield from (inputs, inputs.picked, Moved(self._tell), Doubled(self._tell))
+        yield Memos(self._tell, partial(memo_in, self.interpreter.project))
+        yield from (Holders(self._tell, self._may_keep), Given(self._tell, self.interpreter.lexicon.life["arrays"]))
 
     def _modal(self, inputs: Inputs) -> tuple[Modes, Padded]:
         life = self.interpreter.lexicon.life
