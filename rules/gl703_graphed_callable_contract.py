@@ -20,7 +20,7 @@ _SAID = {
     "copied": "`{operation}` copies a graphed module: the copy replays the graph of the original, with its parameters",
     "sample gradient": "`{operation}` graphs with a sample that requires no gradient: a real input that does gets none",
     "parameters": "`{operation}` freezes parameters of a graphed module, and its graphs still compute their gradients",
-    "exchanged": "`{operation}` replaces a part of a graphed module: its graphs go on with the old one",
+    "exchanged": "`{operation}` gives a graphed module other parts: its graphs go on with those of before",
     "keyword": "`{operation}` gives a graphed callable a keyword argument, which is refused",
     "summed": "`{operation}` sums up gradients of a graphed callable from None: each replay overwrites what was kept",
     "differentiated": "`{operation}` differentiates a graphed callable twice: its gradient has no history",

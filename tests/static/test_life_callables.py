@@ -215,3 +215,41 @@ def test_a_part_that_nothing_speaks_of_is_told_unless_somebody_gets_the_whole_mo
     """Who is handed the module may use any part of it."""
     analysis = analyse(tmp_path, UNUSED.format(work=work, mark=mark))
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL703"]
+
+
+PARTS = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.base = torch.nn.Linear(4, 4)
+        self.more, self.count = None, 0
+
+    def forward(self, x):
+        y = self.base(x)
+        return y if self.more is None else y + self.more(x)
+
+net = Net().cuda()
+x = torch.rand(2, 4, device="cuda", requires_grad=True)
+{before}
+net = torch.cuda.make_graphed_callables(net, (x,))
+{after}
+net(x).sum().backward()
+"""
+PART = "net.more = torch.nn.Linear(4, 4, bias=False).cuda()"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("pass", f"{PART}  # expect: GL703"),
+        (PART, "del net.more  # expect: GL703"),
+        (PART, "pass"),
+        ("pass", "net.count = 1"),
+    ],
+    ids=["added", "deleted", "there before", "no part"],
+)
+def test_a_graphed_module_has_the_parts_that_it_was_graphed_with(tmp_path: Path, before: str, after: str) -> None:
+    analysis = analyse(tmp_path, PARTS.format(before=before, after=after))
+    assert [one for one in analysis.shown if one[2] == "GL703"] == analysis.expected

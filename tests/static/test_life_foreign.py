@@ -70,6 +70,28 @@ def test_a_library_that_was_given_the_stream_for_good_is_silent(tmp_path: Path) 
     assert all(code != "GL603" for _, _, code in analysis.shown)
 
 
+OWN = "own = cupy.cuda.Stream(non_blocking=True)\n"
+ON_OWN = "    with own:\n        scale(cupy.asarray(x), cupy.asarray(y))"
+HANDED = OWN + "handed = torch.cuda.ExternalStream(own.ptr)\n"
+JOINED = f"    own.wait_event(cupy.cuda.ExternalStream({STREAM}).record())\n"
+
+
+@pytest.mark.parametrize(
+    ("around", "body", "mark"),
+    [
+        (OWN, ON_OWN, "  # expect: GL603"),
+        (OWN, ON_OWN.replace("own:", "cupy.cuda.Stream():"), "  # expect: GL603"),
+        (HANDED, ON_OWN, ""),
+        (OWN, JOINED + ON_OWN, ""),
+    ],
+    ids=["its own", "made there", "handed to torch", "joined by an event"],
+)
+def test_another_stream_of_the_library_is_none_that_captures(tmp_path: Path, around: str, body: str, mark: str) -> None:
+    """Unless the capture may be on that one, or has forked to it."""
+    analysis = analyse(tmp_path, PROGRAM.format(body=body + mark, around=around))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL603"]
+
+
 def test_a_stream_of_cupy_captures_by_itself(tmp_path: Path) -> None:
     """Which one is current for PyTorch says nothing of it."""
     text = """

@@ -115,14 +115,106 @@ class Pool:
 
 
 @pytest.mark.parametrize(
-    ("read", "mark"),
-    [("return self.rows @ self.weight", "  # expect: GL508"), ("return x @ self.weight", "")],
-    ids=["read behind it", "never read"],
+    "read", ["return self.rows @ self.weight", "return x @ self.weight"], ids=["read behind it", "never read"]
 )
-def test_a_workspace_that_a_graph_fills_in_part_and_reads_grows(tmp_path: Path, read: str, mark: str) -> None:
-    """What the graph has not written is read out of the old memory."""
-    analysis = analyse(tmp_path, WORKSPACE.format(read=read, mark=mark))
+def test_a_workspace_that_a_graph_fills_in_part_grows(tmp_path: Path, read: str) -> None:
+    """What the graph has not written is read out of the old memory, and what it writes goes there, which is free."""
+    analysis = analyse(tmp_path, WORKSPACE.format(read=read, mark="  # expect: GL508"))
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
+
+
+GROWING = """
+import torch
+
+class Workspace:
+    def __init__(self):
+        self.data = torch.empty(1024, device="cuda")
+
+    def ensure(self, size):
+        if self.data.numel() < size:
+            {grow}
+        return self.data[:size]
+
+class Runner:
+    def __init__(self, workspace):
+        self.workspace = workspace
+        self.x = torch.zeros(1024, device="cuda")
+        self.step()
+        torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.step()
+
+    def step(self):
+        self.workspace.data.copy_(self.x)
+        return self.workspace.data * 2
+
+    def prefill(self, x):
+        return self.workspace.ensure(x.numel()).copy_(x) * 2
+
+    def decode(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+
+workspace = Workspace()
+{kept}
+runner = Runner(workspace)
+runner.prefill(torch.rand(4096, device="cuda"))
+runner.decode(torch.rand(1024, device="cuda"))
+"""
+TOLD = "  # expect: GL508"
+
+
+@pytest.mark.parametrize(
+    ("grow", "kept"),
+    [
+        (f'self.data = torch.empty(size, device="cuda"){TOLD}', ""),
+        (f"self.data.resize_(size){TOLD}", ""),
+        (f'self.data.data = torch.empty(size, device="cuda"){TOLD}', "kept = workspace.data"),
+        ('self.data = torch.empty(size, device="cuda")', "kept = workspace.data"),
+        ('raise ValueError("too small")', ""),
+    ],
+    ids=["made anew", "resized", "given other memory", "held elsewhere", "refused"],
+)
+def test_a_workspace_that_a_graph_writes_to_first_is_let_go(tmp_path: Path, grow: str, kept: str) -> None:
+    """The graph goes on to write there, and reads that: it harms whoever gets the memory, if somebody does."""
+    analysis = analyse(tmp_path, GROWING.format(grow=grow, kept=kept))
+    assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL508")]
+
+
+SCRATCH = """
+import torch
+
+_scratch = None
+
+def scratch(n):
+    global _scratch
+    if _scratch is None or _scratch.numel() < n:
+        _scratch = torch.empty(n, device="cuda"){mark}
+    return _scratch[:n]
+
+def op(x):
+    return scratch(x.numel()).copy_(x.flatten()) * 2
+
+x = torch.rand(64, device="cuda")
+op(x)
+torch.cuda.synchronize()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = op(x)
+for n in ({sizes}):
+    op(torch.rand(n, device="cuda"))
+    x.copy_(torch.rand(64, device="cuda"))
+    graph.replay()
+    print(y.sum())
+"""
+
+
+@pytest.mark.parametrize(("sizes", "mark"), [("128, 256", TOLD), ("16, 64", "")], ids=["larger", "no larger"])
+def test_a_global_that_functions_exchange_is_one_of_the_graph(tmp_path: Path, sizes: str, mark: str) -> None:
+    analysis = analyse(tmp_path, SCRATCH.format(sizes=sizes, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL508")]
 
 
 RESULT = """
@@ -155,14 +247,14 @@ graph.replay()
     [
         ("500", "print(workspace.out.sum())", "  # expect: GL508"),
         ("32", "print(workspace.out.sum())", ""),
-        ("500", "print(x.sum())", ""),
+        ("500", "print(x.sum())", "  # expect: GL508"),
     ],
     ids=["it grows", "it is large enough", "nobody reads it"],
 )
 def test_a_buffer_that_a_graph_writes_is_looked_for_in_another_one(
     tmp_path: Path, size: str, behind: str, mark: str
 ) -> None:
-    """Replay writes to the old one; how large a tensor is, its factory has said."""
+    """Replay writes to the old one, which is free; how large a tensor is, its factory has said."""
     analysis = analyse(tmp_path, RESULT.format(size=size, behind=behind, mark=mark))
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
 
@@ -342,3 +434,97 @@ def test_a_model_that_was_captured_gives_way_to_another_one(tmp_path: Path, body
     """The graph goes on with the weights of the old one."""
     analysis = analyse(tmp_path, MODEL.format(body=body))
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL508"]
+
+
+CACHED = """
+import functools
+import torch
+
+@functools.{cache}
+def causal(n):
+    return torch.full((n, n), float("-inf"), device="cuda").triu(1)
+
+class Attention:
+    def __init__(self):
+        self.x = torch.zeros(8, 8, device="cuda")
+        {kept}
+        self.step()
+        torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.step()
+
+    def step(self):
+        return self.x + causal(8)
+
+    def reset(self):
+        causal.{method}(){mark}
+
+    def run(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+
+attention = Attention()
+attention.run(torch.rand(8, 8, device="cuda"))
+attention.reset()
+attention.run(torch.rand(8, 8, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize("cache", ["cache", "lru_cache(maxsize=None)"])
+@pytest.mark.parametrize(
+    ("kept", "method", "mark"),
+    [
+        ("self.kept = None", "cache_clear", "  # expect: GL507"),
+        ("self.kept = causal(8)", "cache_clear", ""),
+        ("self.kept = None", "cache_info", ""),
+    ],
+    ids=["cleared", "held elsewhere", "asked"],
+)
+def test_a_cache_is_cleared_that_alone_holds_what_a_graph_reads(
+    tmp_path: Path, cache: str, kept: str, method: str, mark: str
+) -> None:
+    analysis = analyse(tmp_path, CACHED.format(cache=cache, kept=kept, method=method, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL508")]
+
+
+BY_SHAPE = """
+import torch
+
+class Op:
+    def __init__(self):
+        self.scratch = {{}} if {keyed} else None
+
+    def __call__(self, x):
+        {take}
+        return torch.mul(x, 2, out=scratch) + 1
+
+op, graphs = Op(), {{}}
+for n in (1, 2, 4):
+    x = torch.zeros(n, 8, device="cuda")
+    op(x)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = op(x)
+    graphs[n] = graph, x, y
+for n in (1, 2, 4):
+    graph, x, y = graphs[n]
+    x.copy_(torch.rand(n, 8, device="cuda"))
+    graph.replay()
+    print(y.sum().item())
+"""
+ANEW = f"""if self.scratch is None or self.scratch.shape != x.shape:
+            self.scratch = torch.empty_like(x){TOLD}
+        scratch = self.scratch"""
+KEYED = """if x.shape not in self.scratch:
+            self.scratch[x.shape] = torch.empty_like(x)
+        scratch = self.scratch[x.shape]"""
+
+
+@pytest.mark.parametrize(("take", "keyed"), [(ANEW, False), (KEYED, True)], ids=["one for all", "one for each"])
+def test_a_scratch_buffer_of_one_shape_is_let_go_for_the_next(tmp_path: Path, take: str, keyed: bool) -> None:
+    """What is made like a tensor has its shape."""
+    analysis = analyse(tmp_path, BY_SHAPE.format(take=take, keyed=keyed))
+    assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL508")]

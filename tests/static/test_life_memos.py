@@ -75,3 +75,41 @@ def test_what_the_capture_computes_itself_is_silent(tmp_path: Path, warm: str, g
     """Else the kernels are in the graph, or nothing says that they are about this object."""
     program = RUNNER.format(warm=warm, given=given, memo=memo)
     assert not [one for one in analyse(tmp_path, program).shown if one[2] == "GL402"]
+
+
+OWN = """
+import sys
+import torch
+
+class State:
+    def __init__(self, weights):
+        self.weights = weights
+
+def mix(x, state):
+    {memo}
+    return x * {kept}
+
+def main(name: str):
+    step = getattr(sys.modules[__name__], name)
+    x, state = torch.ones(4, device="cuda"), State(torch.ones(4, device="cuda"))
+    step(x, state){expected}
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = step(x, state)
+    state.weights.copy_(torch.rand(4, device="cuda"))
+    graph.replay()
+    print(y)
+"""
+
+
+def test_the_object_may_be_one_that_the_program_makes(tmp_path: Path) -> None:
+    memo = 'if not hasattr(state, "scales"):\n        state.scales = torch.sum(state.weights)'
+    program = OWN.format(memo=memo, kept="state.scales", expected="  # expect: GL402")
+    analysis = analyse(tmp_path, program)
+    assert analysis.shown == analysis.expected
+
+
+def test_an_object_in_which_nothing_is_kept_is_silent(tmp_path: Path) -> None:
+    program = OWN.format(memo="scales = torch.sum(state.weights)", kept="scales", expected="")
+    assert not [one for one in analyse(tmp_path, program).shown if one[2] == "GL402"]

@@ -1130,3 +1130,45 @@ def test_what_a_region_has_computed_out_of_a_table_is_an_output(tmp_path: Path) 
     program = GROWN.format(warm='table(torch.ones(8, device="cuda"))', read="y.sum())  # expect: GL509\nprint(1")
     analysis = analyse(tmp_path, program)
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL509"]
+
+
+TWICE = """
+import torch
+
+class Encoder:
+    def __init__(self, function, x):
+        self.x = x.clone()
+        function(self.x)
+        torch.cuda.synchronize()
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = function(self.x)
+
+    def __call__(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return {given}
+
+encoder = Encoder(lambda x: x * 2, torch.zeros(4, device="cuda"))
+one, other = torch.rand(4, device="cuda"), torch.rand(4, device="cuda")
+print({asked})
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "asked", "is_told"),
+    [
+        ("self.y", "(encoder(one) - encoder(other)).sum()", True),
+        ("self.y", "torch.dot(encoder(one), encoder(other))", True),
+        ("self.y", "torch.stack([encoder(one), encoder(other)])", True),
+        ("self.y.clone()", "(encoder(one) - encoder(other)).sum()", False),
+        ("self.y", "(encoder(one) - other).sum() + (encoder(other) - one).sum()", False),
+        ("self.y", "[y * y for y in [encoder(one)]]", False),
+    ],
+    ids=["a difference", "a product", "a list", "copies", "one at a time", "the same one"],
+)
+def test_two_calls_in_one_expression_give_one_output(tmp_path: Path, given: str, asked: str, is_told: bool) -> None:
+    """By the time that the first is read, the second has written over it."""
+    mark = "  # expect: GL510" if is_told else ""
+    analysis = analyse(tmp_path, TWICE.format(given=f"{given}{mark}", asked=asked))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL510"]

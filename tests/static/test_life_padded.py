@@ -49,10 +49,17 @@ TOLD = {
     "a mean": {"computed": f"rows.square().mean(){MARK}"},
     "a mean of rows": {"computed": f"torch.mean(rows, 0){MARK}"},
     "a rest that is emptied": {"computed": f"rows.std(dim=0){MARK}", "filled": "self.x[:n] = x; self.x[n:].zero_()"},
+    "shares of a batch": {"computed": f"rows.softmax(0){MARK}", "cut": "[:n]"},
     "a normalisation": {"net": "Net()", "net_mark": MARK, "cut": "[:n]"},
 }
 SILENT = {
     "rows by themselves": {"computed": "rows.mean(-1)", "cut": "[:n]"},
+    "shares of a row": {"computed": "rows.softmax(-1)", "cut": "[:n]"},
+    "a rest that counts for nothing": {
+        "computed": "rows.softmax(0)",
+        "cut": "[:n]",
+        "filled": 'self.x.fill_(float("-inf")); self.x[:n].copy_(x)',
+    },
     "a sum": {"computed": "rows.sum(0)"},
     "weights that are filled": {
         "computed": "(rows.sum(-1) * self.w).mean()",

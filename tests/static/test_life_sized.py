@@ -48,12 +48,32 @@ def serve(x):
     return net(x).clone()
 """
 
+STEPS = """
+import torch
+{setting}
+
+def mark(tensor):
+    return torch._dynamo.mark_dynamic(tensor, 0)
+
+def serve(batches):
+    steps = [torch.compile(lambda x, scale: x * scale, options={{"triton.cudagraphs": True}})]  # expect: GL505
+    for x in batches:
+        x, scale = x.cuda(), torch.ones(4, device="cuda")
+        mark({varied})
+        with torch.no_grad():
+            print(steps[0](x, scale).sum())
+
+serve([torch.ones(4), torch.ones(8)])
+"""
+
 
 @pytest.mark.parametrize(
     "program",
     [
         ENCODER.format(options=GRAPHS, expected=EXPECTED, marked="pixels"),
         DECORATED.format(marking="maybe_mark_dynamic(x, 0)", expected=EXPECTED),
+        DECORATED.replace("fullgraph", "dynamic").format(marking="pass", expected=EXPECTED),
+        STEPS.format(setting="", varied="x"),
     ],
 )
 def test_graphs_are_asked_for_and_sizes_that_vary(tmp_path: Path, program: str) -> None:
@@ -68,6 +88,14 @@ def test_graphs_are_asked_for_and_sizes_that_vary(tmp_path: Path, program: str) 
         ENCODER.format(options=NONE, expected="", marked="pixels"),
         ENCODER.format(options=GRAPHS, expected="", marked="words"),
         DECORATED.format(marking="pass", expected=""),
+        DECORATED.replace("fullgraph=True", "dynamic=False").format(marking="pass", expected=""),
+        STEPS.format(setting="torch._inductor.config.triton.cudagraph_skip_dynamic_graphs = True", varied="x").replace(
+            EXPECTED, ""
+        ),
+        STEPS.format(setting="", varied="torch.ones(2)").replace(EXPECTED, ""),
+        DECORATED.replace("fullgraph", 'options={{"triton.cudagraph_capture_sizes": (4, 8)}}, fullgraph').format(
+            marking="maybe_mark_dynamic(x, 0)", expected=""
+        ),
     ],
 )
 def test_sizes_that_vary_are_none_of_graphs(tmp_path: Path, program: str) -> None:

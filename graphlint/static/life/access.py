@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
+from graphlint.rulebook.operations import TENSOR
 from graphlint.static.domain.program import Bound, Class, Function, Graphed, ModuleValue, PackageValue
 from graphlint.static.index.module import Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
@@ -32,13 +33,16 @@ from graphlint.static.life.objects import (
     Symbol,
     Tensor,
     Thing,
+    is_tensor,
     things_in,
     wrapper,
 )
+from graphlint.static.life.picked import SETS
 from graphlint.static.life.players import Player
 from graphlint.static.life.questions import (
     identity,
 )
+from graphlint.static.life.record import Call
 from graphlint.static.life.truth import Truth
 from graphlint.static.syntax import ir
 from graphlint.values import Const, External, ExternalObject, Value
@@ -52,9 +56,17 @@ class Access(Truth):
         self.interpreter = interpreter
         ledger.global_of = self.global_of
         self.modules: dict[object, dict[str, Object]] = {}  # what a run knows of the globals of modules
+        self.frames_of_modules: dict[object, Frame] = {}
         self.assigned: set[tuple[Module, Segment]] = set()
         self.handlers = 0  # blocks under way whose exceptions are handled
         self.cached: dict[tuple[object, ...], Object] = {}  # what cached functions gave
+
+    def cleared(self, cached: Closure, frame: Frame, node: ir.Node) -> None:
+        """What a cache held is held by who else has it."""
+        for key in [one for one in self.cached if one[0] is cached.function.code]:
+            value = self.cached.pop(key)
+            self.ledger.escaped.difference_update(things_in(value))
+            self.ledger.deleted(frame, cached.function.code.name, value, frame.place(node))
 
     @contextmanager
     def caught(self, is_handled: bool) -> Iterator[None]:
@@ -81,7 +93,10 @@ class Access(Truth):
 
     def global_frame(self, frame: Frame) -> Frame:
         """A frame whose names are the globals of a module."""
-        return Frame(frame.function, env=self.modules.setdefault(frame.function.module, {}))
+        module = frame.function.module
+        if module not in self.frames_of_modules:
+            self.frames_of_modules[module] = Frame(frame.function, env=self.modules.setdefault(module, {}))
+        return self.frames_of_modules[module]
 
     def _name(self, node: ir.Name, frame: Frame) -> Object:
         scope: Frame | None = frame if node.id not in frame.declared else frame.scope
@@ -96,7 +111,10 @@ class Access(Truth):
             for captured, held in frame.function.closure:
                 if captured == node.id:
                     return self.concrete(held)
-        return self.global_of(frame.function.module, node.id)
+        value = self.global_of(frame.function.module, node.id)
+        if self.ledger.capture is not None and is_tensor(value):
+            self.ledger.through(self.global_frame(frame), node.id, value)
+        return value
 
     def global_of(self, module: Module, name: str) -> Object:
         """What a global of a module holds, which is found out when it is first asked for."""
@@ -272,13 +290,19 @@ class Access(Truth):
                     owner.elements.append(value)
             case Tensor():
                 self.ledger.read(held, frame.place(node))
-                self.ledger.wrote(self.view(owner, frame.place(node), index, frame), (value,), frame.place(node))
+                self._set_part(owner, index, held, value, frame, node)
             case Thing() if is_sliced(index) or isinstance(value, Tensor):
                 if not is_sliced(index):
                     owner.items[identity(held)] = value
-                self.ledger.wrote(self.view(owner, frame.place(node), index, frame), (value,), frame.place(node))
+                self._set_part(owner, index, held, value, frame, node)
             case Thing():
                 owner.items[identity(held)] = value
+
+    def _set_part(self, owner: Thing, index: ir.Expr, held: Object, value: Object, frame: Frame, node: ir.Node) -> None:
+        """What is assigned to a part of a tensor is written to it."""
+        place = frame.place(node)
+        self.ledger.wrote(self.view(owner, place, index, frame), (value,), place)
+        self.ledger.answered(Call(f"{TENSOR}.{SETS}", owner, Arguments([held]), None, place))
 
     def view(self, owner: Thing, place: Place, index: ir.Expr | None = None, frame: Frame | None = None) -> Tensor:
         """A tensor that looks into another; an index selects a part unless it takes everything."""

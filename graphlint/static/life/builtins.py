@@ -174,6 +174,10 @@ class Builtins(Reflection):
                 isinstance(x, (int, float, Symbol)) for x in given.positional
             ):
                 return Symbol(things_of(given.positional), read=read_in(given.positional))
+            case "dict.fromkeys" if isinstance(first, Container) and not first.is_open:
+                keys = first.elements if first.kind != "dict" else [key for key, _ in first.keyed.values()]
+                held = {identity(key): (key, given.get(1)) for key in keys}
+                return Container(place, self.ledger.capture, kind="dict", keyed=held)
             case _ if name in _COPYING:
                 copied = self._copied(name, first, place)
                 if given.keywords and isinstance(copied, Container) and name == "dict":
@@ -321,7 +325,8 @@ class Builtins(Reflection):
                 self.ledger.collected(owner, None, first, place)
             case "extend" | "update":
                 held = first if isinstance(first, Container) else None
-                if isinstance(first, Thing) and held is None and owner.kind == "dict":
+                are_any = held is not None and any(isinstance(key, Symbol) for key, _ in held.keyed.values())
+                if isinstance(first, Thing) and (held is None or are_any) and owner.kind == "dict":
                     self._replaced_by(owner, first, place)
                 owner.take(held.elements if held is not None and owner.kind != "dict" else ())
                 given_keys = {identity(key): (key, value) for key, value in given.keywords.items()}

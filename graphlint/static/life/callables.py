@@ -256,10 +256,18 @@ class Callables(Lent):
                 known.summed = 0 if known.has_parameters and value is None else None
         elif name == "requires_grad" and isinstance(owner, Thing):
             self._asked(owner, value is not False, place)
-        elif isinstance(owner, (Instance, Made)) and _is_trained(before):
-            for target, known in self.graphed.items():
-                if owner in modules_in(target):
-                    known.exchanged = known.exchanged or place
+        elif _is_trained(before) or _is_trained(value):
+            self._exchanged(owner, place)
+
+    def deleted(self, owner: object, name: str, before: Object, place: Place) -> None:
+        if _is_trained(before):
+            self._exchanged(owner, place)
+
+    def _exchanged(self, owner: object, place: Place) -> None:
+        """Note what was graphed and has other parts now."""
+        for target, known in self.graphed.items() if isinstance(owner, (Instance, Made)) else ():
+            if owner in modules_in(target):
+                known.exchanged = known.exchanged or place
 
     def _differentiated(self, value: Object, place: Place) -> None:
         known = next((self.trained_by[one][0] for one in history(value) if one in self.trained_by), None)

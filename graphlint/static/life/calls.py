@@ -57,7 +57,8 @@ class Calls(Environment):
             owner = self.eval(node.value, frame)
             if owner is None and self.handlers:
                 raise Raised  # what nobody handles is let pass: something unknown may have set it
-            if type(owner) is Thing and node.attr not in owner.attributes and self.is_telling(node.attr):
+            is_telling = type(owner) is Thing and node.attr not in owner.attributes and self.is_telling(node.attr)
+            if is_telling or (isinstance(owner, Closure) and owner.is_cached):
                 return MethodOf(owner, node.attr)
             return self.attribute(owner, node.attr, frame, node)
         return self.eval(node, frame)
@@ -106,6 +107,9 @@ class Calls(Environment):
                 return self.construct(callee.definition, given, node, frame)
             case Instance():
                 return self._call_instance(callee, given, node, frame)
+            case MethodOf(receiver=Closure() as cached, name="cache_clear"):
+                self.cleared(cached, frame, node)
+                return None
             case MethodOf():
                 return self.call_method(callee.receiver, callee.name, given, node, frame)
             case Outside():

@@ -31,10 +31,12 @@ from graphlint.static.life.questions import (
     Question,
     holds,
     identity,
+    is_plain,
     positive,
     same,
 )
 from graphlint.static.syntax import ir
+from graphlint.values import MAX_ELEMENTS
 from graphlint.values.bounds import are_short, is_small
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
@@ -157,7 +159,9 @@ class Expressions(Globals):
             joined.take(more)
             return joined
         if isinstance(left, Container) and sign == "*" and not isinstance(right, (Container, Tensor)):
-            return Container(frame.place(node), kind=left.kind, elements=list(left.elements), is_open=True)
+            is_known = type(right) is int and right * len(left.elements) <= MAX_ELEMENTS
+            held = left.elements * right if is_known else list(left.elements)
+            return Container(frame.place(node), kind=left.kind, elements=held, is_open=left.is_open or not is_known)
         return self.operated((left, right), frame.place(node))
 
     def changed_in_place(self, node: ir.AugAssign, before: Object, value: Object, frame: Frame) -> Object | None:
@@ -226,6 +230,11 @@ class Expressions(Globals):
             known = holds(right, left)
             if known is not None:
                 return known is (sign == "in")
+        elif left is right and isinstance(left, Container) and sign in ("==", "!="):
+            return sign == "=="
+        elif isinstance(left, Container) and isinstance(right, Container) and is_plain(left) and is_plain(right):
+            if sign in ("==", "!="):
+                return (identity(left) == identity(right)) is (sign == "==")
         elif isinstance(left, PLAIN) and isinstance(right, PLAIN) and sign in _ORDER:
             with suppress(TypeError):
                 return bool(_ORDER[sign](left, right))

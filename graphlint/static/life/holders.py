@@ -9,7 +9,7 @@ from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 
 from graphlint.rule import InputFreed, InputReplaced
-from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.ledger import Ledger, Listener, Tell
 from graphlint.static.life.objects import (
     MAX_REACH,
     Capture,
@@ -72,7 +72,7 @@ class Holders(Listener):
     def replayed(self, capture: Capture, place: Place) -> None:
         """Tell of what nobody holds by now."""
         released = self.released.pop(capture, {})
-        held = self._held(capture) if released else None
+        held = held_now(self.ledger, *self.filled, capture.manager) if released else None
         last = capture.replays[-1] if capture.replays else capture.ended or 0
         if held is None:
             return
@@ -96,17 +96,18 @@ class Holders(Listener):
             elif root not in self.ledger.escaped:
                 self.tell(InputFreed(root.made.line, is_given_up=True), where, capture)
 
-    def _held(self, capture: Capture) -> Set[Thing] | None:
-        """The memory that the functions which run lead to, and who captured; None if it is too much to look through."""
-        held: set[Thing] = set()
-        frames = [value for frame in self.ledger.frames for value in (*frame.bound(), *frame.given, frame.receiver)]
-        globals_ = (value for frame in self.ledger.frames[:1] if frame.caller for value in frame.caller.env.values())
-        for value in (*frames, *globals_, *self.filled, capture.manager):
-            behind = [one.root for one in things_in(value)]
-            if len(behind) >= MAX_REACH:
-                return None
-            held.update(behind)
-        return held
+
+def held_now(ledger: Ledger, *more: Object) -> Set[Thing] | None:
+    """The memory that the functions which run lead to, and more; None if it is too much to look through."""
+    held: set[Thing] = set()
+    frames = [value for frame in ledger.frames for value in (*frame.bound(), *frame.given, frame.receiver)]
+    globals_ = (value for frame in ledger.frames[:1] if frame.caller for value in frame.caller.env.values())
+    for value in (*frames, *globals_, *more):
+        behind = [one.root for one in things_in(value)]
+        if len(behind) >= MAX_REACH:
+            return None
+        held.update(behind)
+    return held
 
 
 def _calls(capture: Capture, value: Object) -> bool:

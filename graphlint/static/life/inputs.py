@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from graphlint.rule import InputFreed, InputReplaced, PartialFill
 from graphlint.static.life.examples import leaves_rest
 from graphlint.static.life.growth import directly_in
+from graphlint.static.life.holders import held_now
 from graphlint.static.life.hosts import number_given
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import (
@@ -29,13 +30,13 @@ from graphlint.static.life.objects import (
     is_tensor,
     things_in,
 )
+from graphlint.static.life.picked import Picked
 from graphlint.static.life.record import Call, Write
 from graphlint.static.life.takers import may_be_kept
 from graphlint.static.life.tensors import End, end_of, is_of_host, is_start, only_grows
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, stands_before, walk
 
-_MOVING = frozenset({"resize_", "set_"})
 _RESETTING = frozenset({"fill_", "zero_"})
 
 
@@ -48,13 +49,13 @@ class Inputs(Listener):
     reducing: frozenset[str] = frozenset()  # methods that make one of all rows, if nothing else is asked for
     is_between: bool = False  # whether to tell of methods that may be called at any time: before the capture, too
     replaced: dict[Capture, list[tuple[object, str, Object, Place]]] = field(default_factory=dict)
-    moved: dict[Thing, Place] = field(default_factory=dict)
     partial: list[tuple[Capture, Place, PartialFill]] = field(default_factory=list)  # filled in part, and where
     filled: dict[Capture, set[Thing]] = field(default_factory=dict)  # what it changes, and is given before each replay
     results: dict[Thing, tuple[InputReplaced, Place, Capture]] = field(default_factory=dict)  # in place of buffers
     uncut: set[Capture] = field(default_factory=set)  # whose outputs are read whole
     containers: dict[Container, None] = field(default_factory=dict)  # that attributes hold
     coupled: set[Capture] = field(default_factory=set)  # whose rows come together, whatever was done with each
+    picked: Picked = field(default_factory=Picked)
     hollow: dict[Thing, Object] = field(default_factory=dict)  # what had nothing in it when it was given to a call
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
@@ -135,9 +136,10 @@ class Inputs(Listener):
             if (known is before or is_deleted) and number_given(value, place, self.ledger.frames) is None:
                 replaced.append((owner, name, known, place))
 
-    def written(self, write: Write) -> None:
-        if write.method in _MOVING and any(write.target.root in c.reads for c in self.ledger.latest.values()):
-            self.moved[write.target.root] = write.place
+    def _is_gone(self, root: Thing) -> bool:
+        """Whether nobody holds a tensor any more, so that a graph which writes to it does so to any memory."""
+        held = held_now(self.ledger)
+        return held is not None and root not in held and root not in self.ledger.escaped
 
     def _tell_replaced(self, capture: Capture, last: int) -> None:
         """Tell of attributes that the region read a tensor through and that hold another one now."""
@@ -152,13 +154,10 @@ class Inputs(Listener):
                     continue  # it is filled under another name
                 is_known = isinstance(before, Tensor) and isinstance(now, Tensor)
                 event = InputReplaced(name, capture.region.line, is_known, is_result=_is_result(before, capture))
-                if event.is_result:  # which matters once somebody looks for it in the new one
+                if event.is_result and not self._is_gone(before.root):  # it matters who looks for it in the new one
                     self.results[now.root] = event, where, capture
                 else:
                     self.tell(event, where, capture)
-        for root in capture.reads:
-            if root in self.moved:
-                self.tell(InputReplaced("", capture.region.line, True), self.moved.pop(root), capture)
 
     # Filled in part
 
@@ -195,7 +194,8 @@ class Inputs(Listener):
                 self.partial.append((capture, root.made, event))
             earlier = [one for one in self.ledger.writes[root] if not _is_reset(one)]
             if capture.replays and not only_grows(earlier, number):
-                inner, is_left = _is_inner(write), leaves_rest(write, cuts[0][1])
+                inner = _is_inner(write)
+                is_left = leaves_rest(write, cuts[0][1]) or root in self.picked.by.get(capture, ())
                 others_reset = inner and any(_is_reset(w) for other in since.values() for w in other)
                 told = any(value is number for value in values) and number is not None
                 by_row = not inner or others_reset  # lengths of zero behind the request bound what is read of a table

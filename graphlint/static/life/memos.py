@@ -42,7 +42,8 @@ class Memos(Listener):
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         """Note a call of what nobody knows with an object of this request."""
         for name, one in _named(place.node, given):
-            if not isinstance(callee, Thing) or one.argument is None or isinstance(one, (Container, Tensor)):
+            is_own = isinstance(one, Instance) and not one.is_module
+            if not isinstance(callee, Thing) or not (is_own or one.argument) or isinstance(one, (Container, Tensor)):
                 continue
             capture = self.ledger.capture
             if capture is None:
@@ -61,7 +62,7 @@ def _named(node: ir.Node, given: list[Object]) -> Iterator[tuple[str, Thing]]:
     """The objects that a call is given by a local name, with that."""
     arguments = node.arguments if isinstance(node, ir.Call) else ()
     for argument, value in zip(arguments, given, strict=False):
-        if isinstance(argument.value, ir.Name) and isinstance(value, Thing) and not isinstance(value, Instance):
+        if isinstance(argument.value, ir.Name) and isinstance(value, Thing):
             yield argument.value.id, value
 
 

@@ -154,6 +154,16 @@ class Outputs(Listener):
                 self.given_early.setdefault(thing, place)
                 self.tell(OutputRead(isinstance(thing.root, Tensor), is_returned=True), place, capture)
 
+    def worked(self, things: tuple[Thing, ...], place: Place) -> None:
+        """Tell of an operation that is given the results of two calls, each behind a replay, which are one output."""
+        if len(things) < 2 or self.ledger.capture is not None or len(_calls_given(place.node)) < 2:
+            return
+        for thing in {one for one in things if sum(other is one for other in things) > 1}:
+            given = [one for one in self.handed if one[1] is thing]
+            if len(given) > 1 and len(given[-1][0].replays) > 1:
+                capture, _, where = given[-1]
+                self.tell(OutputKept("returned", True, isinstance(thing.root, Tensor)), where, capture)
+
     # Kept
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
@@ -298,6 +308,19 @@ class Outputs(Listener):
             before = [write for write in self.ledger.writes.get(root, ()) if write.moment < capture.began]
             if before and _is_reset(before[-1]) and self.reads.get(root, 0) >= capture.replays[-1]:
                 self.tell(RepeatedState(False), place, capture)
+
+
+def _calls_given(node: ir.Node) -> list[ir.Call]:
+    """The calls that an operation is given the results of, also in a list."""
+    match node:
+        case ir.Binary(left=left, right=right):
+            given = [left, right]
+        case ir.Call(arguments=arguments):
+            given = [one.value for one in arguments]
+        case _:
+            given = []
+    listed = (element for one in given if isinstance(one, ir.Display) for element in one.elements)
+    return [one for one in (*given, *listed) if isinstance(one, ir.Call)]
 
 
 def _throws_away(frame: Frame) -> bool:

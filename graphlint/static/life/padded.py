@@ -7,6 +7,7 @@ those of a request only if that filled the last ones of all that it filled.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 from graphlint.rule import OutputKept, RowsCounted
@@ -91,6 +92,8 @@ def _padded(writes: list[Write]) -> str | None:
     """Where the data ends, as it is spelt, of an input that is filled with it, and with a constant behind it."""
     if not all(write.is_sure for write in writes) or not any(map(_is_constant, writes)):
         return None
+    if any(isinstance(value, float) and math.isinf(value) for write in writes for value in write.values):
+        return None  # rows that count for nothing
     ends = [end_of(one.target, one.place) for one in writes if not _is_constant(one)]
     return next((one.spelt for one in ends if one is not None), None) if all(ends) else None
 

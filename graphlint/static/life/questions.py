@@ -72,13 +72,13 @@ def holds(container: Container, value: Object) -> bool | None:
     is_certain = isinstance(value, (*PLAIN, Symbol, Thing)) and not container.is_open
     if not held and is_certain:
         return False
-    return False if is_certain and all(map(_is_plain, (value, *known))) else None
+    return False if is_certain and all(map(is_plain, (value, *known))) else None
 
 
-def _is_plain(value: Object) -> bool:
+def is_plain(value: Object) -> bool:
     """Whether a value is known by what it is, and so are its elements in a tuple."""
     if isinstance(value, Container) and value.kind == "tuple":
-        return not value.is_open and all(map(_is_plain, value.elements))
+        return not value.is_open and all(map(is_plain, value.elements))
     return isinstance(value, (*PLAIN, Outside, ClassRef))
 
 

@@ -35,7 +35,7 @@ from graphlint.static.life.copies import Copies
 from graphlint.static.life.declared import declared, on_default
 from graphlint.static.life.derived import Derived
 from graphlint.static.life.devices import Devices
-from graphlint.static.life.doubled import doubled_buffers
+from graphlint.static.life.doubled import Doubled, doubled_buffers
 from graphlint.static.life.empty import Empty
 from graphlint.static.life.examples import Examples
 from graphlint.static.life.firsts import FirstCalls, Knowledge
@@ -51,12 +51,14 @@ from graphlint.static.life.hosts import Hosts
 from graphlint.static.life.idle import idle_buffers
 from graphlint.static.life.inputs import Inputs
 from graphlint.static.life.late import Late
-from graphlint.static.life.ledger import Ledger, Tell
+from graphlint.static.life.ledger import Ledger, Listener, Tell
 from graphlint.static.life.memos import Memos, memo_in
 from graphlint.static.life.modes import Modes
+from graphlint.static.life.moved import Moved
 from graphlint.static.life.objects import Capture, Closure, Instance, Place
 from graphlint.static.life.outputs import Outputs
 from graphlint.static.life.padded import Padded
+from graphlint.static.life.picked import Picked
 from graphlint.static.life.pinned import Pinned
 from graphlint.static.life.players import Runs
 from graphlint.static.life.process import Process
@@ -65,7 +67,7 @@ from graphlint.static.life.protocol import Protocol
 from graphlint.static.life.shared import Shared
 from graphlint.static.life.siblings import left_behind
 from graphlint.static.life.silence import Silence
-from graphlint.static.life.sized import sized_graphs
+from graphlint.static.life.sized import sized_graphs, skips_sizes
 from graphlint.static.life.soft import Soft
 from graphlint.static.life.streams import Streams
 from graphlint.static.life.threads import THREADS, Threads
@@ -220,6 +222,11 @@ class Rehearsal:
         return frozenset(name for name, entry in self.interpreter.entries.by_last_name.items() if entry.form == "end")
 
     @cached_property
+    def _varying(self) -> frozenset[str]:
+        """What says of a tensor that its size varies, where torch records a graph for each."""
+        return frozenset() if skips_sizes(self.interpreter) else self.interpreter.lexicon.life["varying"]
+
+    @cached_property
     def makers(self) -> frozenset[str]:
         """The functions that graph callables, their backward pass too."""
         return frozenset(name for name, entry in self.interpreter.entries.by_name.items() if entry.backward)
@@ -270,6 +277,7 @@ class Rehearsal:
         self.heard = ledger
         silence = Silence(self.interpreter.lexicon.life["inferring"], self.interpreter.names.qualified_name)
         ledger.listen(Inputs(self._tell_replaced, self.interpreter.lexicon.life["unfilled"], is_between=True))
+        ledger.listen(Moved(self._tell_replaced))
         ledger.listen(Holders(self._tell_replaced, self._may_keep))
         ledger.listen(Given(self._tell_replaced, self.interpreter.lexicon.life["arrays"]))
         ledger.listen(silence)
@@ -280,19 +288,17 @@ class Rehearsal:
         life, qualified = self.interpreter.lexicon.life, self.interpreter.names.qualified_name
         streams = Streams(self._tell, life)
         silence = Silence(life["inferring"], qualified)
+        inputs = Inputs(self._tell, life["unfilled"], life["reducing"], picked=Picked(life["placing"]))
         for listener in (
-            inputs := Inputs(self._tell, life["unfilled"], life["reducing"]),
+            *self._filled(inputs),
             Unrefreshed(self._tell, inputs, self.interpreter.project, self.interpreter.lexicon.host_state["caches"]),
             Batches(self._tell, inputs),
-            Holders(self._tell, self._may_keep),
-            Given(self._tell, life["arrays"]),
             Hosts(self._tell),
             Copies(self._tell, life["loaders"], life["casting"]),
             Derived(self._tell, self._is_shaped, life["training"]),
             Anew(self._tell),
             Adopted(self._tell),
             Late(self._tell),
-            Memos(self._tell, partial(memo_in, self.interpreter.project)),
             Outputs(self._tell, life["replays"], life["posting"]),
             Shared(self._tell, life["single"]),
             Borrowed(self._tell, self.interpreter.project),
@@ -315,8 +321,10 @@ class Rehearsal:
             Generators(self._tell, life["states"], self._draws, life["generators"]),
             Callables(self._tell, self.makers, silence),
             FirstCalls(self._tell, self.knowledge),
-            Foreign(self._tell, life["kernels"], life["foreign"], self._is_foreign, self.knowledge.decorators),
-            Soft(self._tell, self.interpreter.entries, silence),
+            Foreign(
+                self._tell, life["kernels"], life["foreign"], life["apart"], self._is_foreign, self.knowledge.decorators
+            ),
+            Soft(self._tell, self.interpreter.entries, silence, self._varying),
             Workers(self._tell, self.interpreter.entries),
             Process(self._tell, life["settings"], life["lasting"], qualified),
             *self._modal(inputs),
@@ -325,6 +333,12 @@ class Rehearsal:
             Devices(self._tell, life["choosing"], life["uploads"]),
         ):
             ledger.listen(listener)
+
+    def _filled(self, inputs: Inputs) -> Iterator[Listener]:
+        """What looks at how the memory of a graph is filled, and whether it stays what it was."""
+        yield from (inputs, inputs.picked, Moved(self._tell), Doubled(self._tell))
+        yield Memos(self._tell, partial(memo_in, self.interpreter.project))
+        yield from (Holders(self._tell, self._may_keep), Given(self._tell, self.interpreter.lexicon.life["arrays"]))
 
     def _modal(self, inputs: Inputs) -> tuple[Modes, Padded]:
         life = self.interpreter.lexicon.life

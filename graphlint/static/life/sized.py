@@ -1,6 +1,7 @@
 """Files in, compiled callables out that are to replay graphs and whose sizes the file says will vary.
 
-Torch records a graph for each size that comes, and keeps them all: whoever marks an extent expects more than a few.
+Torch records a graph for each size that comes, and keeps them all: whoever marks an extent expects more than a few. A
+setting of the project may keep it from that. `soft` sees what a run marks; here it is asked how it is written.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
-from graphlint.reading.questions import Holds
+from graphlint.reading.questions import Holds, HoldsAny
 from graphlint.rule import GraphCollected
 from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import Module
@@ -23,6 +24,8 @@ from graphlint.static.syntax.traversal import called_name, calls_in, last_name, 
 def sized_graphs(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tuple[GraphCollected, Place, Capture]]:
     """What is compiled to replay graphs, and called with what was marked before, by a function for that, perhaps."""
     marks = interpreter.lexicon.life["varying"]
+    if skips_sizes(interpreter):
+        return
     asked = Holds(["compile", min(marks, key=len)])  # which stands in the others
     for path in files:
         if not interpreter.project.ask(path, asked):
@@ -33,8 +36,19 @@ def sized_graphs(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tu
         helpers = {one.code.name for one in functions if _marked_in(one.code, marks) & _parameters(one.code)}
         called = {name for one in functions for name in _called_with(one.code, _marked_in(one.code, marks | helpers))}
         for kind, name, place in _compiled(interpreter, module, functions):
-            if name in called:
+            if name in called or _varies(place.node, marks):
                 yield GraphCollected(True, True, by_size=True), place, Capture.unseen(kind, place)
+
+
+def skips_sizes(interpreter: Interpreter) -> bool:
+    """Whether the project has a setting for graphs of varying sizes."""
+    return any(True for _ in interpreter.project.answering(HoldsAny([*interpreter.lexicon.life["skipping"]])))
+
+
+def _varies(node: ir.Node, marks: Set[str]) -> bool:
+    """Whether what compiles is told that sizes vary."""
+    given = node.arguments if isinstance(node, ir.Call) else ()
+    return any(one.keyword in marks and isinstance(one.value, ir.Literal) and one.value.value is True for one in given)
 
 
 def _parameters(code: ir.Code) -> set[str]:

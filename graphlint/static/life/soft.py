@@ -7,11 +7,11 @@ which begins a step. What waits for a backward pass begins none: it does not rep
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass, field
 
 from graphlint.finding import Region
-from graphlint.rule import CaptureMisused, NeverReplayed, Uncaptured
+from graphlint.rule import CaptureMisused, GraphCollected, NeverReplayed, Uncaptured
 from graphlint.rulebook.entries import Entries, Entry
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.lent import Lent, Output
@@ -39,6 +39,8 @@ class Soft(Lent):
 
     entries: Entries
     silence: Silence
+    varying: Set[str] = frozenset()  # functions that say of a tensor that its size varies
+    sized: set[Thing] = field(default_factory=set)  # tensors of which they have said that
     loops: dict[Made, tuple[Place, int]] = field(default_factory=dict)  # where calls are repeated, and how often
     marked: set[Thing] = field(default_factory=set)  # tensors whose address is promised to stay
     is_stepped: bool = False  # a step is marked, or a backward pass ends it
@@ -51,6 +53,8 @@ class Soft(Lent):
             self._step()
         if call.last == "mark_static_address":
             self.marked.update(one for value in call.given.all() for one in tensors_of(value))
+        if call.last in self.varying:
+            self.sized.update(tensors_of(call.given.get(0)))
 
     def trained(self, owner: Object, name: str, given: Arguments, place: Place) -> None:
         if name == "backward":
@@ -64,6 +68,8 @@ class Soft(Lent):
             self.tell(CaptureMisused("replay", is_sure), place, self.ledger.capture)
             return
         self._examine(module, given, place)
+        if module.made is not None and not self.sized.isdisjoint(tensors_of(Container(elements=list(given)))):
+            self.tell(GraphCollected(True, True, by_size=True), module.made, self._region(module))
         is_waiting = not self.silence.is_silent and any(has_gradient(one, ()) for one in tensors_of(result))
         if not self.marks_steps and not (self.is_waiting and is_waiting):
             self._step([one.root for value in given for one in tensors_of(value)])

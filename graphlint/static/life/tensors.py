@@ -23,6 +23,7 @@ from graphlint.static.life.record import Write
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
+_ALIKE = ("_like", ".clone")  # how the names end of what gives a tensor as large as another one
 _TO_HOST = frozenset({f"{TENSOR}.cpu", f"{TENSOR}.numpy"})
 
 
@@ -89,7 +90,11 @@ def history(value: Object, leaves: Collection[Thing] = ()) -> Iterator[Thing]:
 
 
 def shape_of(tensor: Tensor, sized: Collection[str]) -> Thing:
-    """The sizes of a tensor, which are known of one that was just made by them, by one of the functions for that."""
+    """The sizes of a tensor: those of another one, or those that it was just made by, by a function for that."""
+    first = next(iter(tensor.source), None)
+    if tensor.factory.endswith(_ALIKE) and isinstance(first, Tensor):
+        shape: Thing = first.attributes.setdefault("shape", shape_of(first, sized))
+        return shape
     sizes = tensor.sizes if tensor.factory in sized else None
     if sizes and all(type(size) is int for size in sizes):
         return Container(tensor.made, tensor.made_in, kind="tuple", elements=list(sizes))

@@ -107,3 +107,15 @@ def tree_of(source: str) -> ast.stmt | None:
     if found and first > 1:
         move(found[0], 1 - first)
     return next(iter(found), None)
+
+
+def assigned_in(tree: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What is assigned to in a tree, and what it is given, one by one where several are at once."""
+    for node in nodes_in(tree):
+        match node:
+            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
+                yield from zip(targets, values, strict=False)
+            case ast.Assign(targets=targets, value=value):
+                yield from ((one, value) for one in targets)
+            case ast.AnnAssign(target=target, value=ast.expr() as value):
+                yield target, value

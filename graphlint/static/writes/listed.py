@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator, Set
 
 from graphlint.static.index.module import Module
-from graphlint.static.syntax.trees import endings, nodes_in
+from graphlint.static.syntax.trees import assigned_in, endings, nodes_in
 from graphlint.static.writes.orders import Orders
 
 _UNCHANGED = ("list", "set", "sorted", "tuple")  # what gives the same sizes in another order or kind
@@ -29,12 +29,7 @@ def _parameters(tree: ast.AST) -> Set[str]:
 
 def _values(tree: ast.AST, names: Set[str]) -> Iterator[ast.expr]:
     """What some names are given in a function, or by default."""
-    for node in nodes_in(tree):
-        match node:
-            case ast.Assign(targets=targets, value=value):
-                yield from (value for one in targets if not names.isdisjoint(endings(one)))
-            case ast.AnnAssign(target=target, value=ast.expr() as value) if not names.isdisjoint(endings(target)):
-                yield value
+    yield from (value for one, value in assigned_in(tree) if not names.isdisjoint(endings(one)))
 
 
 def _is_listed(value: ast.expr, given: Set[str]) -> bool:

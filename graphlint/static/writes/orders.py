@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from graphlint.static.index.module import Module
-from graphlint.static.syntax.trees import endings, nodes_in, tree_of
+from graphlint.static.syntax.trees import assigned_in, endings, nodes_in, tree_of
 from graphlint.static.writes.stores import MUTATORS
 
 UP, DOWN, EITHER = 1, -1, 0  # the last is that of one number, or of none
@@ -159,16 +159,9 @@ def _methods(tree: ast.AST, name: str, kind: type[ast.expr]) -> Iterator[tuple[s
 
 def _values(tree: ast.AST, name: str, kind: type[ast.expr]) -> Iterator[ast.expr]:
     """What is given a name."""
-    for node in nodes_in(tree):
-        match node:
-            case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)):
-                pairs = zip(targets, values, strict=False)
-                yield from [value for one, value in pairs if isinstance(one, kind) and name in endings(one)]
-            case ast.Assign(targets=targets, value=value):
-                yield from [value for one in targets if isinstance(one, kind) and name in endings(one)]
-            case ast.AnnAssign(target=one, value=ast.expr() as value) | ast.AugAssign(target=one, value=value):
-                if isinstance(one, kind) and name in endings(one):
-                    yield value
+    grown = ((one.target, one.value) for one in nodes_in(tree) if isinstance(one, ast.AugAssign))
+    pairs = (*assigned_in(tree), *grown)
+    yield from (value for one, value in pairs if isinstance(one, kind) and name in endings(one))
 
 
 def _binds(tree: ast.AST, name: str) -> bool:
