@@ -26,6 +26,8 @@ class Columns:
         ("x[..., self.known]", Confidence.HIGH),
         ("x[self.found]", Confidence.MEDIUM),
         ("x[[found.kinds[one] for one in indices]]", Confidence.MEDIUM),
+        ("x[[slice(0, n) if n != one else slice(0, 2) for n in x.shape for one in indices]]", None),
+        ("x[[slice(1), slice(2)]]", None),
         ("x[[x.long(), x.long()]]", None),
         ("x[[x.long() for one in indices]]", None),
     ],

@@ -648,3 +648,55 @@ def test_what_an_argument_keeps_for_a_layer_is_filled_by_the_run_before(
     program = _LAYERS.format(table=table, other=other, key=key)
     found = analyse(tmp_path, program, regions=("main:Layer.forward",), confidence=Confidence.LOW)
     assert [one.confidence > Confidence.LOW for one in found.report.findings if one.code == "GL501"] == [is_told]
+
+
+_TABLE = """
+import torch
+
+class Table(torch.nn.Module):
+    def __init__(self, is_long: bool):
+        super().__init__()
+        self.is_long, self.rows = is_long, 8
+
+    def forward(self, rows: int):
+        {asked}
+            self.rows = rows
+        return torch.arange(self.rows, device="cuda")
+
+class Turned(Table):
+    def forward(self, x: torch.Tensor, rows: int):
+        if self.is_long and rows > self.rows:
+            self.turn = super().forward({given})
+        return x * self.turn[:rows]
+
+def step(table: Turned, x: torch.Tensor, rows: int):
+    return table(x, rows)
+
+def main(rows, is_long):
+    table, x = Turned(is_long), torch.zeros(4, device="cuda")
+    {run}
+    return table
+"""
+_RUNS = {
+    "compiled": "torch.compile(step, mode='reduce-overhead')(table, x, rows)",
+    "captured": "with torch.cuda.graph(torch.cuda.CUDAGraph()):\n        step(table, x, rows)",
+}
+
+
+@pytest.mark.parametrize(
+    ("run", "asked", "given", "is_told"),
+    [
+        ("compiled", "if self.is_long and rows > self.rows:", "rows", False),
+        ("captured", "if self.is_long and rows > self.rows:", "rows", True),
+        ("compiled", "if rows > 4096:", "rows", True),
+        ("compiled", "if self.is_long and rows > self.rows:", "rows // 2", True),
+    ],
+)
+def test_what_a_compiler_records_has_run_before_with_the_same_sizes(
+    tmp_path: Path, run: str, asked: str, given: str, is_told: bool
+) -> None:
+    """It compiles anew for others; a base may say how large a table is, if it is asked the same there."""
+    text = _TABLE.format(run=_RUNS[run], asked=asked, given=given)
+    found = analyse(tmp_path, text, confidence=Confidence.LOW)
+    assert "GL501" in {one.code for one in found.report.findings}
+    assert is_told is ("GL501" in {code for _, _, code in found.shown})

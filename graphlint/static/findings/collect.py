@@ -175,11 +175,12 @@ def _holds(outer: Span, inner: Span) -> bool:
 
 def _finding(place: _Placed, rule: Rule) -> Finding:
     occurrence = place.occurrence
-    severity = rule.severity
-    if severity is Severity.ERROR and all(region.soft for region in place.regions):
+    severity, is_soft = rule.severity, all(region.soft for region in place.regions)
+    if severity is Severity.ERROR and is_soft:
         severity = Severity.WARNING
-    # A capture that is refused is noticed, and what it needs is run before; what others keep of it is not.
-    is_noticed = place.is_first and rule.outcome == "capture-error"
+    # A capture that is refused is noticed, and what it needs is run before; what others keep of it is not. Compilers
+    # run new sizes before they record them.
+    is_noticed = place.is_first and (is_soft or rule.outcome == "capture-error")
     message = (occurrence.message or rule.message).format(operation=occurrence.operation)
     return replace(
         rule.finding(occurrence.span, message, place.function),
