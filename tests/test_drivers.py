@@ -114,6 +114,7 @@ def test_a_function_that_works_for_the_host_is_not_proposed(tmp_path: Path, form
     [
         ("from serve.ops import {name}\n# file: serve/ops.py", True),
         ("from serve.io.ops import {name}\n# file: serve/io/__init__.py\n# file: serve/io/ops.py", False),
+        ("from serve.data.ops import {name}\n# file: serve/data/__init__.py\n# file: serve/data/ops.py", False),
         ("from serve.radio.ops import {name}\n# file: serve/radio/__init__.py\n# file: serve/radio/ops.py", True),
     ],
 )
