@@ -2,9 +2,10 @@
 
 `if isinstance(prompts, str): prompts = [prompts]`, a tokenizer that is asked for tensors, `return images.cpu()`: what
 stands between the user and a model. What a kernel language runs by its own compiler is captured by nobody, either:
-outside of that it only raises, as does what Python itself refuses. A function of its own that takes a copy of the host by its name, `lengths_cpu`, makes an
-array of a tensor, gives a module that it has made, keeps several numbers that it reads in a table, reads a clock or
-frees memory, works there on purpose; in a method of a model, the same is likelier a mistake.
+outside of that it only raises, as does what Python itself refuses. A function of its own that takes a copy of the host
+by its name, `lengths_cpu`, makes an array of a tensor, gives a module that it has made, keeps several numbers that it
+reads in a table, reads a clock or frees memory, works there on purpose; in a method of a model, the same is likelier a
+mistake.
 """
 
 from __future__ import annotations
