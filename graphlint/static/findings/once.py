@@ -222,7 +222,7 @@ def _asked_again(function: Function, call: ir.Call, taken: Taken) -> Taken:
     """The tests of a function that is called that are asked in the same words before the call, of the same names."""
     given = {one.value.id for one in call.arguments if isinstance(one.value, ir.Name)}
     asked = [part.test for part in walk(function.code.body) if isinstance(part, ir.If)]
-    known = {form(test): outcome for test, outcome in taken.items()} if asked else {}
+    known: dict[Hashable, bool] = {form(test): outcome for test, outcome in taken.items()} if asked else {}
     own = {one.name for one in function.code.parameters if one.name != function.receiver}
     outcomes = {one: _outcome(one, known) for one in asked if own.intersection(names_in(one)) <= given}
     return {one: outcome for one, outcome in outcomes.items() if outcome is not None}

@@ -27,6 +27,7 @@ from graphlint.static.findings.promises import Promises
 from graphlint.static.findings.refused import is_refused
 from graphlint.static.findings.trials import is_tried
 from graphlint.static.findings.used import asks_for_used
+from graphlint.static.findings.withheld import is_withheld
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_in, branches_in, names_in, walk
@@ -119,6 +120,8 @@ class Ways:
             if chooses_graphs(way.sites, self._lexicon):
                 continue
             if captures_again(way.sites) or asks_for_used(assumed, way.sites) or is_refused(way.sites, place):
+                continue
+            if is_withheld(way.sites, place, self._project):
                 continue
             if is_tried(opened.region, (site.path for site in way.sites), place.path, self._project.trials):
                 continue
