@@ -11,6 +11,7 @@ from graphlint.rulebook.page import Rule
 from graphlint.static.domain.contexts import Context, Occurrence, OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.findings.exits import IN_EXITS
+from graphlint.static.findings.taken import is_taken_up
 from graphlint.static.findings.ways import Way, Ways
 
 # No mistake of engines and libraries that is on record needs more. Of 51 findings that were read and do, 9 were true.
@@ -99,7 +100,7 @@ class Reached:
             way, can_be = ways.likeliest(known, context, opened)
             chain = tuple(site.hop for site in way.sites)
             when = ways.conditions(way, context, opened)
-            sure = occurrence.confidence if can_be else Confidence.LOW
+            sure = occurrence.confidence if can_be and not is_taken_up(occurrence, way.sites) else Confidence.LOW
             told = replace(occurrence, assumed=(), confidence=sure)
             is_first = ways.is_first(way, context, opened)
             exits = ways.exits(way) if told.effect in IN_EXITS else ()
