@@ -102,9 +102,28 @@ def test_it_may_be_asked_in_several_ways(tmp_path: Path, asked: str, alone: str)
         (MADE, 'if self.config.has_experts and self.config.is_old:\n            return "old"', ASKED),
         (MADE, SAID, "reason = self.why_not()\n        if reason:\n            self.reason = reason"),
         (MADE, SAID, "reason = self.why_not()\n        print(reason)"),
+        (MADE, SAID, "if self.config.has_experts:\n            self.capture()\n            return"),
         ("self.inner = Dense() if config.has_experts else Experts(config)", SAID, ASKED),
     ],
-    ids=["another flag", "made anyway", "no reason", "a remark", "both", "goes on", "shown", "the other branch"],
+    ids=[
+        "another flag",
+        "made anyway",
+        "no reason",
+        "a remark",
+        "both",
+        "goes on",
+        "shown",
+        "captures",
+        "the other branch",
+    ],
 )
 def test_what_no_reason_speaks_against_is_told(tmp_path: Path, made: str, said: str, asked: str) -> None:
     assert is_told(tmp_path, made, said, asked)
+
+
+@pytest.mark.parametrize(("asked", "is_said"), [("if self.why_not(): return", False), ("self.why_not()", True)])
+def test_what_captures_may_ask_itself(tmp_path: Path, asked: str, is_said: bool) -> None:
+    text = PROGRAM.format(made=MADE, said=SAID, asked="pass", alone="return None")
+    opening = "    def capture(self):\n"
+    text = text.replace(opening, f"{opening}        {asked}\n")
+    assert is_said is ("GL305" in {code for _, _, code in analyse(tmp_path, text).shown})

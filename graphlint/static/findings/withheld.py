@@ -6,7 +6,7 @@ is made by `Experts(config) if config.use_moe else Dense(config)` is in no graph
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from pathlib import Path
 
 from graphlint.static.domain.callers import calls_by_name
@@ -23,8 +23,10 @@ _ANSWERS = (None, False)  # of a function that finds nothing against it
 
 def is_withheld(sites: tuple[Site, ...], place: Context, project: Project) -> bool:
     """Whether a way leads through a method of a class whose objects are made under such a flag alone."""
-    opener = sites[0].function if sites else None
-    flags = _withheld_for(opener) if opener is not None else frozenset()
+    if not sites or sites[0].node is None:
+        return False
+    opener = sites[0].function
+    flags = _withheld_for(opener) | _ending_before(opener, [sites[0].node])
     return bool(flags) and any(_is_made_under(cls, flags, project) for cls in _passed(sites[1:], place, project))
 
 
@@ -46,20 +48,21 @@ def _withheld_for(opener: Function) -> frozenset[str]:
             names = definition.qualname.split(".")[:-1]
             caller = function_of(definition, nested_class(opener.module.index.classes, names))
             if caller is not None:
-                found |= _ending_before(caller, opener)
+                calls = (one for one in calls_in(caller.code) if last_name(one.func) == opener.code.name)
+                found |= _ending_before(caller, list(calls))
     return frozenset(found)
 
 
-def _ending_before(caller: Function, opener: Function) -> Set[str]:
-    """The flags by which a function ends before it calls another one, as what it asks for that says."""
+def _ending_before(function: Function, nodes: Sequence[ir.Node]) -> Set[str]:
+    """The flags by which a function ends before it comes to one of some nodes, as what it asks for that says."""
     found: set[str] = set()
-    ends = [one for one in caller.code.body if isinstance(one, ir.If) and _returns(one.body)]
-    for call in calls_in(caller.code) if ends else ():
-        if last_name(call.func) == opener.code.name:
-            for one in (one for one in ends if stands_before(one, call)):
-                found |= set(_flags(one.test))
-                for asked in _asked(caller, one.test):
-                    found |= {flag for inner in _refusing(asked.code) for flag in _flags(inner.test)}
+    for one in function.code.body:
+        if not isinstance(one, ir.If) or not _returns(one.body) or any(holds(one.body, node) for node in nodes):
+            continue
+        if any(stands_before(one, node) for node in nodes):
+            found |= set(_flags(one.test))
+            for asked in _asked(function, one.test):
+                found |= {flag for inner in _refusing(asked.code) for flag in _flags(inner.test)}
     return found
 
 
