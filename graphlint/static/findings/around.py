@@ -15,6 +15,7 @@ from graphlint.static.domain.program import Bound, Function
 from graphlint.static.findings.origins import handed_in
 from graphlint.static.index.parts import stores
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.static.syntax.traversal import assignments_in, given_for, holds, is_none, targets_of, walk
 from graphlint.values import members
 
@@ -51,6 +52,7 @@ def _attribute(node: ir.Expr) -> str:
     return ""
 
 
+@remembered_in_run
 def _set_to_none(opener: Site, evaluator: Evaluator) -> Set[str]:
     """The attributes that blocks around a call in a region give None, and that nothing else gives anything."""
     node = opener.node

@@ -6,7 +6,7 @@ is made by `Experts(config) if config.use_moe else Dense(config)` is in no graph
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 
 from graphlint.static.domain.callers import calls_by_name
@@ -26,7 +26,7 @@ def is_withheld(sites: tuple[Site, ...], place: Context, project: Project) -> bo
     if not sites or sites[0].node is None:
         return False
     opener = sites[0].function
-    flags = _withheld_for(opener) | _ending_before(opener, [sites[0].node])
+    flags = _withheld_for(opener) | _ending_before(opener, (sites[0].node,))
     return bool(flags) and any(_is_made_under(cls, flags, project) for cls in _passed(sites[1:], place, project))
 
 
@@ -49,11 +49,12 @@ def _withheld_for(opener: Function) -> frozenset[str]:
             caller = function_of(definition, nested_class(opener.module.index.classes, names))
             if caller is not None:
                 calls = (one for one in calls_in(caller.code) if last_name(one.func) == opener.code.name)
-                found |= _ending_before(caller, list(calls))
+                found |= _ending_before(caller, tuple(calls))
     return frozenset(found)
 
 
-def _ending_before(function: Function, nodes: Sequence[ir.Node]) -> Set[str]:
+@remembered_in_run
+def _ending_before(function: Function, nodes: tuple[ir.Node, ...]) -> frozenset[str]:
     """The flags by which a function ends before it comes to one of some nodes, as what it asks for that says."""
     found: set[str] = set()
     for one in function.code.body:
@@ -63,7 +64,7 @@ def _ending_before(function: Function, nodes: Sequence[ir.Node]) -> Set[str]:
             found |= set(_flags(one.test))
             for asked in _asked(function, one.test):
                 found |= {flag for inner in _refusing(asked.code) for flag in _flags(inner.test)}
-    return found
+    return frozenset(found)
 
 
 def _returns(block: ir.Block) -> bool:
@@ -110,7 +111,8 @@ def _flags(test: ir.Expr) -> Iterator[str]:
             yield name
 
 
-def _is_made_under(cls: ClassDefinition, flags: Set[str], project: Project) -> bool:
+@remembered_in_run
+def _is_made_under(cls: ClassDefinition, flags: frozenset[str], project: Project) -> bool:
     """Whether all that a program makes of a class is made where one of these flags is set."""
     made = [pair for pair in calls_by_name(project, cls.name) if str(pair[1].module.path) not in project.trials]
     return bool(made) and all(_stands_under(call, caller.code, flags) for call, caller in made)
