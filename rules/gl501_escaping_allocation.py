@@ -22,4 +22,5 @@ def detect(event: StateWrite | StateBorn) -> Iterator[Hit]:
     fresh = fresh_tensor(event.value)
     if fresh is not None and not event.enlarges:
         is_refused = fresh.literal and not fresh.pinned
-        yield Hit(Confidence.LOW if event.is_passed_on or is_refused else fresh.sure)
+        sure = min(fresh.sure, Confidence.MEDIUM) if event.may_be_held else fresh.sure
+        yield Hit(Confidence.LOW if event.is_passed_on or is_refused else sure)

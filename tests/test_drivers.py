@@ -66,6 +66,7 @@ HOST = {
     "a tokenizer": 'ids = tokenizer(prompts, return_tensors="pt")\n    return x + ids',
     "a progress bar": "for row in tqdm(range(4)):\n        x = x * row\n    return x",
     "pictures": "x = x + len(Image.open(prompts).size)\n    return x",
+    "what Python refuses": "for row in range(len(prompts) / 4):\n        x = x * row\n    return x",
     "a copy": "y = x * 2\n    return y.cpu()",
     "an array": "y = (x * 2).float().cpu().numpy()\n    y = y.astype(np.int64)\n    return y",
     "one or the other copy": "if mode == 'sum':\n        return x.sum().cpu()\n    return [row.cpu() for row in x]",
@@ -77,6 +78,7 @@ HOST = {
 DEVICE = {
     "one device": "for one in range(4):\n        with torch.cuda.device(0):\n            x = x * one\n    return x",
     "a time that is handed in": "time = x * 2\n    return time + math.pi",
+    "what it takes": "for row in range(len(prompts) // 4):\n        x = x * row / 4\n    return x",
     "a mode": "if isinstance(mode, str):\n        x = x * 2\n    return x",
     "another list": "prompts = [prompts]\n    return x * len(prompts)",
     "a copy of some": "if mode == 'sum':\n        return x.cpu()\n    return x",
@@ -114,6 +116,7 @@ def test_a_function_that_works_for_the_host_is_not_proposed(tmp_path: Path, form
     [
         ("from serve.ops import {name}\n# file: serve/ops.py", True),
         ("from serve.io.ops import {name}\n# file: serve/io/__init__.py\n# file: serve/io/ops.py", False),
+        ("from serve.data.ops import {name}\n# file: serve/data/__init__.py\n# file: serve/data/ops.py", False),
         ("from serve.radio.ops import {name}\n# file: serve/radio/__init__.py\n# file: serve/radio/ops.py", True),
     ],
 )

@@ -1018,12 +1018,15 @@ def apply_patches():
         ("import logging as attention", "pass", "attention.run = _own_forward", False),
         ("from engine import attention", "pass", "attention.run = print", False),
         ("from engine import attention", "attention = 1", "run = _own_forward", False),
+        ("from engine import attention", "run(enforce_eager=True)", "attention.run = _own_forward", False),
+        ("from engine import attention", "run(enforce_eager=False)", "attention.run = _own_forward", True),
+        ("from engine import attention", "run(is_lazy=True)", "attention.run = _own_forward", True),
     ],
 )
 def test_what_is_put_into_another_package_is_offered(
     tmp_path: Path, imports: str, inner: str, put: str, is_offered: bool
 ) -> None:
-    """That package runs it in the place of its own, and may capture it."""
+    """That package runs it in the place of its own, and may capture it, unless it is asked for no graphs."""
     text = FOREIGN.format(imports=imports, inner=inner, put=put).lstrip("\n")
     found = survey(write(tmp_path, f"{text}# file: plug/other.py\nrun = None\n"))
     assert ["plug.patches:_own_forward"] * is_offered == list(found.replaced)

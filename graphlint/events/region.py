@@ -159,12 +159,14 @@ class StateWrite(Event):
 
     `enlarges` says whether a condition around it compares a size of what is assigned: `if n > self.buffer.numel():`.
     It `is_passed_on` where the region sets it each time, and nobody else reads it, or to an object that a function is
-    handed and that nothing was seen to make: it may be one for this run.
+    handed and that nothing was seen to make: it may be one for this run. It `may_be_held` there before, where what
+    makes it is given that.
     """
 
     value: Value
     enlarges: bool
     is_passed_on: bool = False
+    may_be_held: bool = False
 
 
 @dataclass(frozen=True, slots=True)

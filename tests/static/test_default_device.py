@@ -72,3 +72,15 @@ def test_what_a_test_or_another_program_sets_says_nothing_of_the_package(tmp_pat
     other = f"# file: {file}\nimport torch\nfrom engine.runner import Runner\ntorch.set_default_device('cuda')\n"
     said = analyse(tmp_path, ENGINE.format(sets=LEAVES, mark=MARK) + other)
     assert said.expected == said.shown != []
+
+
+@pytest.mark.parametrize("imports", ["from engine.buffers import fill", "from .buffers import fill"])
+def test_it_holds_in_what_a_function_imports(tmp_path: Path, imports: str) -> None:
+    """An engine imports the model that a configuration names, and makes it behind that."""
+    text = ENGINE.replace("from engine.buffers import fill\n", "").replace(
+        "return fill()", f"{imports}\n        return fill()"
+    )
+    said = analyse(tmp_path / "set", text.format(sets=SETS, mark=""))
+    assert not said.shown and said.report.summary.regions == 1
+    unset = analyse(tmp_path / "unset", text.format(sets=LEAVES, mark=MARK))
+    assert unset.expected == unset.shown != []

@@ -26,6 +26,8 @@ class Columns:
         ("x[..., self.known]", Confidence.HIGH),
         ("x[self.found]", Confidence.MEDIUM),
         ("x[[found.kinds[one] for one in indices]]", Confidence.MEDIUM),
+        ("x[[slice(0, n) if n != one else slice(0, 2) for n in x.shape for one in indices]]", None),
+        ("x[[slice(1), slice(2)]]", None),
         ("x[[x.long(), x.long()]]", None),
         ("x[[x.long() for one in indices]]", None),
     ],
@@ -77,3 +79,30 @@ def test_a_compiler_turns_the_greatest_into_an_operation(tmp_path: Path, call: s
     """Python itself asks a tensor for true or false."""
     found = {code for _, _, code in analyse(tmp_path, COMPARED.format(call=call, run=RUNS[run])).found}
     assert ("GL301" in found) is not (is_turned and run == "compiled")
+
+
+WRITTEN = """
+import torch
+
+def step(x, at, rows):
+    {stored}
+    return x
+
+def main(rows):
+    x, at = torch.ones(4, 4, device="cuda"), torch.zeros(2, dtype=torch.long, device="cuda")
+    {run}
+"""
+
+
+@pytest.mark.parametrize("run", RUNS)
+@pytest.mark.parametrize(
+    ("stored", "is_compiled"),
+    [("x[at] = 1.0", True), ("x[0, 1] = 1.0", True), ("x[[0, 2]] = 1.0", False), ("x[at] = torch.ones(())", False)],
+)
+def test_a_compiler_makes_a_number_a_part_of_its_kernel(
+    tmp_path: Path, stored: str, is_compiled: bool, run: str
+) -> None:
+    """Nothing is uploaded for it; a list of rows, and a tensor of the host, are."""
+    text = WRITTEN.format(stored=stored, run=RUNS[run].replace("limit", "at"))
+    found = {code for _, _, code in analyse(tmp_path, text).found}
+    assert ("GL204" in found) is not (is_compiled and run == "compiled")

@@ -8,6 +8,7 @@ from unittest.mock import Mock
 import pytest
 from analysis import analyse
 
+from graphlint.finding import Confidence
 from graphlint.static.interpreter.recent import Recent
 
 PROGRAM = """
@@ -324,3 +325,37 @@ def test_what_is_handed_in_and_handed_back_holds_outputs(tmp_path: Path, given: 
     """An output of the region is one, whatever object it lies in."""
     analysis = analyse(tmp_path, HANDED_BACK.format(given=given), regions=("main:Prior.forward",))
     assert is_told is ("GL501" in {code for _, _, code in analysis.shown})
+
+
+THREADED = """
+import torch
+
+def run(x, last=None):
+    if last is None:
+        last = torch.zeros(4, device="cuda")
+    return x + last, last
+
+def turned(last):
+    return None if last is None else last * 2
+
+class Filter:
+    def __init__(self):
+        self.last = None
+
+    def forward(self, x: torch.Tensor):
+        y, self.last = run({given})
+        return y
+
+    def tail(self, y):
+        return y + self.last
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "confidence"),
+    [("x, self.last", Confidence.MEDIUM), ("x, turned(self.last)", Confidence.HIGH)],
+)
+def test_what_is_made_of_what_was_there_before_may_be_that(tmp_path: Path, given: str, confidence: Confidence) -> None:
+    """A run before has made it, and it is handed in and given back as it is."""
+    found = analyse(tmp_path, THREADED.format(given=given), regions=("main:Filter.forward",)).report.findings
+    assert [confidence] == [one.confidence for one in found if one.code == "GL501"]

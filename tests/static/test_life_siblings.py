@@ -40,6 +40,7 @@ EXPECTED = "  # expect: GL511"
 TOLD = [
     LISTS.format(reset="self.slots.zero_()", expected=EXPECTED),
     ITEMS.format(reset='held["table"].fill_(-1)', after="", expected=EXPECTED),
+    ITEMS.format(reset='held["table"].fill_(-1); held["draft_table"][:n].zero_()', after="", expected=EXPECTED),
 ]
 SILENT = {
     "nothing is reset": LISTS.format(reset="pass", expected=""),
@@ -47,6 +48,12 @@ SILENT = {
     "both are reset": LISTS.format(reset="self.slots.zero_(); self.slots_window.zero_()", expected=""),
     "the rest is filled": ITEMS.format(
         reset='held["table"].fill_(-1)', after='held["draft_table"][n:].fill_(-1)', expected=""
+    ),
+    "it is reset as far as the graph reads": ITEMS.format(
+        reset='held["table"].fill_(-1); held["draft_table"][:size].zero_()', after="", expected=""
+    ),
+    "it is only reset": ITEMS.format(reset='held["table"].fill_(-1)', after="", expected="").replace(
+        "copy_(batch.draft_table)", "zero_()"
     ),
     "it is of the host": ITEMS.format(reset='held["table"].fill_(-1)', after="", expected="").replace(
         "draft_table", "table_cpu"

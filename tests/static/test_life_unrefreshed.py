@@ -678,3 +678,37 @@ def test_a_model_that_a_call_is_given_and_that_the_region_called_is_no_input(tmp
     """Its graph calls it no more."""
     text = SERVED.format(given="net", factor="2", mark="")
     assert [] == [place for place in analyse(tmp_path, text).shown if place[2] == "GL512"]
+
+
+SOLVER = """
+import torch
+
+class Solver:
+    def __init__(self, model):
+        self.model = model
+        self.field, self.graph = torch.zeros(8, device="cuda"), None
+
+    def advance(self):
+        self.out = self.model(self.field)
+
+    def capture(self):
+        self.advance(); torch.cuda.synchronize()
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):
+            self.advance()
+        self.graph = graph
+
+    def run(self, step):
+        if self.graph is not None:
+            self.graph.replay()
+        {other}
+        return self.out.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "is_told"), [("else: self.advance()", False), ("else: self.capture()", True), ("pass", True)]
+)
+def test_what_no_way_uses_is_no_data(tmp_path: Path, other: str, is_told: bool) -> None:
+    """A number of the step that only others look at; where nothing is done without the graph, it may be missed."""
+    assert is_told is ("GL512" in {code for _, _, code in analyse(tmp_path, SOLVER.format(other=other)).shown})

@@ -648,3 +648,56 @@ def test_what_an_argument_keeps_for_a_layer_is_filled_by_the_run_before(
     program = _LAYERS.format(table=table, other=other, key=key)
     found = analyse(tmp_path, program, regions=("main:Layer.forward",), confidence=Confidence.LOW)
     assert [one.confidence > Confidence.LOW for one in found.report.findings if one.code == "GL501"] == [is_told]
+
+
+_TABLE = """
+import torch
+
+class Table(torch.nn.Module):
+    def __init__(self, is_long: bool):
+        super().__init__()
+        self.is_long, self.rows = is_long, 8
+
+    def forward(self, rows: int):
+        {asked}
+            self.rows = rows
+        return torch.arange(self.rows, device="cuda")
+
+class Turned(Table):
+    def forward(self, x: torch.Tensor, rows: int):
+        if self.is_long and rows > self.rows:
+            self.register_buffer("turn", super().forward({given}), persistent=False)
+        return x * self.turn[:rows]
+
+class Step:
+    def __init__(self, is_long: bool):
+        self.table = Turned(is_long)
+
+    def run(self, x: torch.Tensor, rows: int):
+        return self.table(x, rows)
+
+def main(is_long, rows):
+    step = Step(is_long)
+    {run}
+    return step
+"""
+
+
+@pytest.mark.parametrize(
+    ("is_compiled", "asked", "given", "is_told"),
+    [
+        (True, "if self.is_long and rows > self.rows:", "rows", False),
+        (False, "if self.is_long and rows > self.rows:", "rows", True),
+        (True, "if rows > 4096:", "rows", True),
+        (True, "if self.is_long and rows > self.rows:", "rows // 2", True),
+    ],
+)
+def test_what_a_compiler_records_has_run_before_with_the_same_sizes(
+    tmp_path: Path, is_compiled: bool, asked: str, given: str, is_told: bool
+) -> None:
+    """It compiles anew for others; a base may say how large a table is, if it is asked the same there."""
+    run = "torch.compile(step.run, mode='reduce-overhead')(torch.zeros(4, device='cuda'), rows)"
+    text = _TABLE.format(asked=asked, given=given, run=run if is_compiled else "pass")
+    found = analyse(tmp_path, text, regions=() if is_compiled else ("main:Step.run",), confidence=Confidence.LOW)
+    assert "GL501" in {one.code for one in found.report.findings}
+    assert is_told is ("GL501" in {code for _, _, code in found.shown})

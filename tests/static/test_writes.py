@@ -1672,10 +1672,10 @@ import torch
 
 class Step:
     def __init__(self):
-        self.depth = 0
+        self.depth, self.size = 0, 2
 
     def __call__(self, x):
-        self.depth += 1
+        self.depth += {taken}
         y = x * self.depth
         {left}
         return y
@@ -1691,16 +1691,22 @@ graph.replay()
 
 
 @pytest.mark.parametrize(
-    ("left", "is_told"),
+    ("taken", "left", "is_told"),
     [
-        ("self.depth -= 1", False),
-        ("self.depth -= 2", True),
-        ("self.depth -= 1; self.depth += 2", True),
-        ("pass", True),
+        ("1", "self.depth -= 1", False),
+        ("1", "self.depth -= 2", True),
+        ("1", "self.depth -= 1; self.depth += 2", True),
+        ("1", "pass", True),
+        ("self.size", "self.depth -= self.size", False),
+        ("self.size", "self.depth -= self.depth", True),
+        ("len(x)", "self.depth -= len(x)", True),
     ],
 )
-def test_a_depth_that_a_run_leaves_as_it_was_is_the_same_in_each(tmp_path: Path, left: str, is_told: bool) -> None:
-    (tmp_path / "program.py").write_text(NESTED.format(left=left), encoding="utf-8")
+def test_a_depth_that_a_run_leaves_as_it_was_is_the_same_in_each(
+    tmp_path: Path, taken: str, left: str, is_told: bool
+) -> None:
+    """What is taken, by what an object says, is given back."""
+    (tmp_path / "program.py").write_text(NESTED.format(taken=taken, left=left), encoding="utf-8")
     report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
     assert is_told is bool(report.findings)
 

@@ -23,6 +23,17 @@ def enlarges(target: ir.Expr, conditions: Iterable[ir.Expr]) -> bool:
     return False
 
 
+def may_be_held(target: ir.Expr, code: ir.Code) -> bool:
+    """Whether what is assigned comes of a call that is given what was there: `y, self.last = run(x, self.last)`."""
+    calls = (one.value for one in assignments_in(code) if isinstance(one.value, ir.Call) and target in _targets(one))
+    return any(is_same(given.value, target) for call in calls for given in call.arguments)
+
+
+def _targets(assigned: ir.Assign) -> Iterator[ir.Expr]:
+    for target in assigned.targets:
+        yield from target.elements if isinstance(target, ir.Display) else (target,)
+
+
 def is_replaced(container: ir.Expr, code: ir.Code) -> bool:
     """Whether a function makes the container anew that it fills: `self.rows = []; self.rows.append(...)`."""
     made = (

@@ -11,6 +11,7 @@ from graphlint.rulebook.page import Rule
 from graphlint.static.domain.contexts import Context, Occurrence, OpenRegion
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.findings.exits import IN_EXITS
+from graphlint.static.findings.taken import is_taken_up
 from graphlint.static.findings.ways import Way, Ways
 
 # No mistake of engines and libraries that is on record needs more. Of 51 findings that were read and do, 9 were true.
@@ -99,7 +100,7 @@ class Reached:
             way, can_be = ways.likeliest(known, context, opened)
             chain = tuple(site.hop for site in way.sites)
             when = ways.conditions(way, context, opened)
-            sure = occurrence.confidence if can_be else Confidence.LOW
+            sure = occurrence.confidence if can_be and not is_taken_up(occurrence, way.sites) else Confidence.LOW
             told = replace(occurrence, assumed=(), confidence=sure)
             is_first = ways.is_first(way, context, opened)
             exits = ways.exits(way) if told.effect in IN_EXITS else ()
@@ -175,11 +176,12 @@ def _holds(outer: Span, inner: Span) -> bool:
 
 def _finding(place: _Placed, rule: Rule) -> Finding:
     occurrence = place.occurrence
-    severity = rule.severity
-    if severity is Severity.ERROR and all(region.soft for region in place.regions):
+    severity, is_soft = rule.severity, all(region.soft for region in place.regions)
+    if severity is Severity.ERROR and is_soft:
         severity = Severity.WARNING
-    # A capture that is refused is noticed, and what it needs is run before; what others keep of it is not.
-    is_noticed = place.is_first and rule.outcome == "capture-error"
+    # A capture that is refused is noticed, and what it needs is run before; what others keep of it is not. Compilers
+    # run new sizes before they record them.
+    is_noticed = place.is_first and (is_soft or rule.outcome == "capture-error")
     message = (occurrence.message or rule.message).format(operation=occurrence.operation)
     return replace(
         rule.finding(occurrence.span, message, place.function),

@@ -27,7 +27,17 @@ from graphlint.static.index.parts import called, is_word, segments_with, spellin
 from graphlint.static.index.roots import is_test
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
-from graphlint.static.syntax.traversal import blocks_in, holds, last_name, surely_in, targets_of, walk, words_in
+from graphlint.static.syntax.traversal import (
+    blocks_in,
+    form,
+    holds,
+    last_name,
+    names_in,
+    surely_in,
+    targets_of,
+    walk,
+    words_in,
+)
 from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.stores import Written, stores_to
 
@@ -36,6 +46,7 @@ _ASKING = ("delattr", "get", "getattr", "hasattr", "pop")
 _DEPTH = 3  # of calls behind a test
 
 Taken = Mapping[ir.Expr, bool]
+_Run: TypeAlias = tuple[Hashable, Taken]
 _Way: TypeAlias = tuple[tuple[Site, ...], Context]  # calls, and what the last of them leads to
 
 
@@ -85,11 +96,11 @@ class Once:
         if kept.needs == "size":  # which the branch that is taken for it asks again
             asked = (part.test for part in walk(assumption.function.code.body) if isinstance(part, ir.If))
             taken = {**taken, **{test: True for test in asked if too_small(test) == kept}}
-        return any(_is_given(kept, block, taken) for block in self._run(assumption, *way, taken))
+        return any(_is_given(kept, block, known) for block, known in self._run(assumption, *way, taken))
 
-    def _run(self, assumption: Assumption, sites: tuple[Site, ...], place: Context, taken: Taken) -> Iterator[Hashable]:
+    def _run(self, assumption: Assumption, sites: tuple[Site, ...], place: Context, taken: Taken) -> Iterator[_Run]:
         """What runs behind a test: the rest of its function, what that calls there, and what is on the way to it and
-        from it to a place.
+        from it to a place; each with the tests that come out as on that way.
         """
         function = assumption.function
         yield from self._behind(function, _rest(function.code, assumption.test, assumption.outcome), taken, _DEPTH)
@@ -98,12 +109,12 @@ class Once:
             if site.function.code is function.code:
                 is_below = True
             elif is_below and site.function.code.name not in CONSTRUCTORS:
-                yield site.function.code.body
+                yield site.function.code.body, taken
             elif site.node is not None:
-                yield _rest(site.function.code, site.node, True)
+                yield _rest(site.function.code, site.node, True), taken
         last = self._function_of(place) if is_below else None
         if last is not None and last is not function.code and last.name not in CONSTRUCTORS:
-            yield last.body
+            yield last.body, taken
 
     def _function_of(self, place: Context) -> ir.Code | None:
         """The code that stands at a place."""
@@ -111,21 +122,23 @@ class Once:
         functions = self._evaluator.project.module_at(Path(place.path)).index.all_functions()
         return next((one.code for one in functions if one.qualname == qualname), None)
 
-    def _behind(self, function: Function, block: Hashable, taken: Taken, depth: int) -> Iterator[Hashable]:
-        yield block
+    def _behind(self, function: Function, block: Hashable, taken: Taken, depth: int) -> Iterator[_Run]:
+        yield block, taken
         for call in surely_in(block, taken) if depth else ():
             called = self._called(call, function) if isinstance(call, ir.Call) else None
             inner = function_of(called, function.owner) if called is not None else None
-            if inner is not None:
-                yield from self._behind(inner, inner.code.body, taken, depth - 1)
+            if inner is not None and isinstance(call, ir.Call):
+                again = _asked_again(inner, call, taken)
+                yield from self._behind(inner, inner.code.body, {**taken, **again}, depth - 1)
 
     def _called(self, call: ir.Call, function: Function) -> Definition | None:
-        """The method of its object, or the function of its module, that a function calls."""
+        """The method of its object, or of a base, or the function of its module, that a function calls."""
+        order = self._order(function.owner) if function.owner is not None else ()
         match call.func:
+            case ir.Attribute(value=ir.Call(func=ir.Name(id="super")), attr=name):
+                return _method(order[1:], name)
             case ir.Attribute(value=ir.Name(id=owner), attr=name) if owner == function.receiver:
-                order = self._order(function.owner) if function.owner is not None else ()
-                found = (one for cls in order if isinstance(cls, ClassDefinition) for one in cls.methods.get(name, ()))
-                return next(found, None)
+                return _method(order, name)
             case ir.Name(id=name):
                 return next(iter(function.module.index.functions.get(name, ())), None)
         return None
@@ -197,6 +210,31 @@ class Once:
         if cls is not None and cls not in self._temporary:
             self._temporary[cls] = self._evaluator.makes_in_regions(cls)
         return cls is not None and self._temporary[cls]
+
+
+def _method(order: Iterable[object], name: str) -> Definition | None:
+    """The first method of a name, of some classes."""
+    found = (one for cls in order if isinstance(cls, ClassDefinition) for one in cls.methods.get(name, ()))
+    return next(found, None)
+
+
+def _asked_again(function: Function, call: ir.Call, taken: Taken) -> Taken:
+    """The tests of a function that is called that are asked in the same words before the call, of the same names."""
+    given = {one.value.id for one in call.arguments if isinstance(one.value, ir.Name)}
+    asked = [part.test for part in walk(function.code.body) if isinstance(part, ir.If)]
+    known: dict[Hashable, bool] = {form(test): outcome for test, outcome in taken.items()} if asked else {}
+    own = {one.name for one in function.code.parameters if one.name != function.receiver}
+    outcomes = {one: _outcome(one, known) for one in asked if own.intersection(names_in(one)) <= given}
+    return {one: outcome for one, outcome in outcomes.items() if outcome is not None}
+
+
+def _outcome(test: ir.Expr, known: Mapping[Hashable, bool]) -> bool | None:
+    """How a test comes out by what is known of its parts, if all of these decide it."""
+    if isinstance(test, ir.Boolean) and form(test) not in known:
+        left, right = _outcome(test.left, known), _outcome(test.right, known)
+        decides = test.operator == "or"
+        return decides if decides in (left, right) else left if left == right else None
+    return known.get(form(test))
 
 
 @remembered_in_run

@@ -11,6 +11,7 @@ from graphlint.static.domain.assumptions import FIRST_CALL, FIRST_READ, Assumpti
 from graphlint.static.domain.contexts import Context, OpenRegion, Site
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function
+from graphlint.static.findings.around import is_put_out_around
 from graphlint.static.findings.earlier import run_before
 from graphlint.static.findings.exits import exits_asked
 from graphlint.static.findings.filled import is_filled_in
@@ -27,6 +28,7 @@ from graphlint.static.findings.promises import Promises
 from graphlint.static.findings.refused import is_refused
 from graphlint.static.findings.trials import is_tried
 from graphlint.static.findings.used import asks_for_used
+from graphlint.static.findings.withheld import is_withheld
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_in, branches_in, names_in, walk
@@ -119,6 +121,8 @@ class Ways:
             if chooses_graphs(way.sites, self._lexicon):
                 continue
             if captures_again(way.sites) or asks_for_used(assumed, way.sites) or is_refused(way.sites, place):
+                continue
+            if is_withheld(way.sites, place, self._project) or is_put_out_around(assumed, way.sites, self._evaluator):
                 continue
             if is_tried(opened.region, (site.path for site in way.sites), place.path, self._project.trials):
                 continue

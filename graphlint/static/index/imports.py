@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator, Set
 
 from graphlint.static.index.module import Module
@@ -10,6 +11,9 @@ from graphlint.static.index.parts import called, segments_with
 from graphlint.static.index.project import Project
 from graphlint.static.index.roots import is_test
 from graphlint.static.syntax.trees import endings, nodes_in, tree_of
+
+# Imports that stand in functions are no part of an index: `from .models import Net`, as far as the module goes.
+_INNER = re.compile(r"^[ \t]+(?:from[ \t]+(\.*)([\w.]*)[ \t]+import\b|import[ \t]+([\w.]+))", re.MULTILINE)
 
 
 class Settings:
@@ -60,6 +64,8 @@ class Settings:
             names[imported.module] = None
             if imported.member is not None:
                 names[f"{imported.module}.{imported.member}"] = None
+        for dots, source, plain in _INNER.findall(module.text):
+            names[plain or module.absolute(source, len(dots))] = None
         for name in names:
             found = self.project.module(name) if name.partition(".")[0] == top else None
             if found is not None:

@@ -217,7 +217,8 @@ class Assignment:
             return
         if fresh_tensor(value) is not None and not _is_handed_on(target, frame.function.code):
             is_lent = is_lent or self._is_for_this_run(target, frame) or _is_handed_back(target, frame.function.code)
-            event = StateWrite(value, growth.enlarges(target, frame.tests), is_passed_on=is_lent)
+            may_be_held = growth.may_be_held(target, frame.function.code)
+            event = StateWrite(value, growth.enlarges(target, frame.tests), is_lent, may_be_held)
             self.interpreter.traces.keeps(target, event, frame)
 
     def _is_for_this_run(self, target: ir.Expr, frame: Frame) -> bool:

@@ -42,6 +42,7 @@ def _left(function: Function, indexing: Set[str]) -> Iterator[tuple[ir.Node, str
     """The parts of a function that are filled, and up to where."""
     filled: dict[str, tuple[ir.Subscript, ir.Node, str]] = {}
     whole: set[str] = set()  # what is reset, or copied as a whole
+    cleared: dict[str, set[str]] = {}  # what is reset up to where, such as what a graph reads of it
     for part in walk(function.code.body):
         for one in _targets(part):
             if (cut := _cut(one)) is None:
@@ -49,9 +50,13 @@ def _left(function: Function, indexing: Set[str]) -> Iterator[tuple[ir.Node, str
                     function.source(one.value if isinstance(one, ir.Subscript) and _slice(one) is not None else one)
                 )
             elif isinstance(one, ir.Subscript):
+                if isinstance(part, ir.Call) and last_name(part.func) in _RESETTING:
+                    cleared.setdefault(function.source(one.value), set()).add(function.source(cut))
+                    continue
                 is_listed = isinstance(part, ir.Display) or (isinstance(part, ir.Call) and one is not _owner(part))
                 node = part if isinstance(part, ir.Node) and not is_listed else one
                 filled.setdefault(function.source(one.value), (one, node, function.source(cut)))
+    whole |= {spelt for spelt, (*_, bound) in filled.items() if cleared.get(spelt, {bound}) != {bound}}
     kinds = {spelt: _kind(one.value) for spelt, (one, *_) in filled.items()}
     reset = [kinds[spelt] for spelt in whole & filled.keys()]
     rest = [kinds[spelt] for spelt in filled.keys() - whole]

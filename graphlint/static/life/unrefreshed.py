@@ -32,7 +32,7 @@ from graphlint.static.life.objects import (
 from graphlint.static.life.record import Loop, Write
 from graphlint.static.life.tensors import is_copied
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import names_in, walk
+from graphlint.static.syntax.traversal import holds, last_name, names_in, walk
 
 
 @dataclass
@@ -85,7 +85,7 @@ class Unrefreshed(Listener):
         if capture.owner is self.ledger.frames[-1]:
             return  # it was captured with what this call was given
         names = tuple(p.name for p in code.parameters if _is_unused(p, code))
-        if names:
+        if names and not _has_other_way(code, place.node, capture):
             self.tell(StaleReplay(names), place, capture)
 
     def _passed_over(self, capture: Capture, place: Place, since: dict[Thing, list[Write]]) -> None:
@@ -298,6 +298,21 @@ def _counts(iterable: ir.Expr) -> bool:
     if isinstance(iterable.func, ir.Name) and iterable.func.id in ("enumerate", "range"):
         return True
     return bool(iterable.arguments) and _counts(iterable.arguments[0].value)
+
+
+def _has_other_way(code: ir.Code, replay: ir.Node, capture: Capture) -> bool:
+    """Whether a function does without the graph what a replay does, in the other branch of a test, where it captures
+    nothing: what neither of them uses is asked for by neither.
+    """
+    owner = capture.owner
+    capturing = {one.function.code.name for one in owner.stack()} if isinstance(owner, Frame) else set()
+    for part in walk(code.body):
+        if isinstance(part, ir.If) and (holds(part.body, replay) or holds(part.orelse, replay)):
+            other = part.orelse if holds(part.body, replay) else part.body
+            called = {last_name(one.func) for one in walk(other) if isinstance(one, ir.Call)}
+            if called and capturing.isdisjoint(called) and not holds(other, capture.place.node):
+                return True
+    return False
 
 
 def _is_unused(parameter: ir.Parameter, code: ir.Code) -> bool:

@@ -47,7 +47,7 @@ _GROUPING = ("itertools.combinations", "itertools.pairwise", "itertools.permutat
 _HOST_RESULTS = {
     "len": "int", "id": "int", "hash": "int", "ord": "int", "chr": "str", "callable": "bool", "repr": "str",
     "issubclass": "bool", "input": "str", "open": "object", "vars": "object", "dir": "object", "format": "str",
-    "ascii": "str", "type": "object", "bytes": "str", "memoryview": "object", "slice": "object",
+    "ascii": "str", "type": "object", "bytes": "str", "memoryview": "object", "slice": "slice",
 }  # fmt: skip
 
 

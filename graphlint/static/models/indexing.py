@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from graphlint.rule import Confidence, Item, ItemRead, ItemWrite
-from graphlint.static.domain.contexts import Frame
+from graphlint.static.domain.contexts import Frame, Mode
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import last_name
@@ -24,8 +24,9 @@ def load(evaluator: Evaluator, value: Value, node: ir.Subscript, index: Value, f
 
 
 def store(evaluator: Evaluator, value: Value, target: ir.Subscript, index: Value, stored: Value, frame: Frame) -> None:
-    """`value[index] = stored`."""
+    """`value[index] = stored`; compilers make a number a part of the kernel that writes it."""
     if frame.in_region:
+        stored = UNKNOWN if frame.mode is Mode.SOFT and is_number(stored) else stored
         evaluator.observe(frame, target, ItemWrite(value, _named(_items(value, target.index, index)), stored))
 
 

@@ -2,9 +2,10 @@
 
 `if isinstance(prompts, str): prompts = [prompts]`, a tokenizer that is asked for tensors, `return images.cpu()`: what
 stands between the user and a model. What a kernel language runs by its own compiler is captured by nobody, either:
-outside of that it only raises. A function of its own that takes a copy of the host by its name, `lengths_cpu`, makes an
-array of a tensor, gives a module that it has made, keeps several numbers that it reads in a table, reads a clock or
-frees memory, works there on purpose; in a method of a model, the same is likelier a mistake.
+outside of that it only raises, as does what Python itself refuses. A function of its own that takes a copy of the host
+by its name, `lengths_cpu`, makes an array of a tensor, gives a module that it has made, keeps several numbers that it
+reads in a table, reads a clock or frees memory, works there on purpose; in a method of a model, the same is likelier a
+mistake.
 """
 
 from __future__ import annotations
@@ -33,13 +34,20 @@ def is_driver(interpreter: Interpreter, definition: Definition, owner: ClassDefi
     if code is None:
         return False
     reports = interpreter.lexicon.phases["reports"]
-    if any(reports.match(one.name) for one in code.parameters):
+    if any(reports.match(one.name) for one in code.parameters) or any(map(_is_refused, calls_in(code))):
         return True
     if _gives_host(interpreter, code, module) or any(_only_raises(interpreter, one, module) for one in code.decorators):
         return True
     if _picks_best(interpreter, code, module) or (owner is None and _works_for_host(interpreter, code, module)):
         return True
     return any(_takes_texts(one) or _prepares(interpreter, one, module) for one in _codes(code, owner))
+
+
+def _is_refused(call: ir.Call) -> bool:
+    """Whether Python refuses a call, as code of its second version has it: `range(n / 4)`."""
+    return is_one_of(call.func, {"range"}) and any(
+        isinstance(one.value, ir.Binary) and one.value.operator == "/" for one in call.arguments
+    )
 
 
 def _works_for_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:

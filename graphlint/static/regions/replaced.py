@@ -24,6 +24,7 @@ from graphlint.static.syntax.traversal import assignments_to, walk
 
 PASSES = frozenset({"apply", "forward"})  # what the methods begin with that run what an object is for
 _PUT_IN = re.compile(r"^[ \t]*([A-Za-z_]\w*)(?:\.\w+)*\.\w+ = (\w+)[ \t]*$", re.MULTILINE)
+_SWITCHED_ON = re.compile(r"\b(\w+)[ \t]*=[ \t]*True\b")
 _IMPORT = r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b[^\n]*\b{0}\b|import[ \t]+([\w.]+)[ \t]+as[ \t]+{0}\b)"
 
 
@@ -40,7 +41,12 @@ def replacing(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
 
 
 def _put_in(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definition, None, str]]:
-    """The functions of a module that another package has from it, as `attention.forward = own_forward` says."""
+    """The functions of a module that another package has from it, as `attention.forward = own_forward` says.
+
+    A script that asks for no graphs itself puts nothing into captures.
+    """
+    if any(map(interpreter.lexicon.phases["eager"].match, _SWITCHED_ON.findall(module.text))):
+        return
     for root, name in dict.fromkeys(_PUT_IN.findall(module.text)):
         if name in module.index.functions and _is_elsewhere(interpreter, module, root):
             yield module.index.functions[name][-1], None, name

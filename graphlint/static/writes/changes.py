@@ -239,10 +239,11 @@ def _is_display(store: Store) -> bool:
 
 
 def goes_back(stores: Iterable[Store]) -> bool:
-    """Whether a count goes up and down by one number: it says how often something is entered, and not how often run."""
-    steps = {
-        (ast.dump(s.value), s.is_less) for s in stores if s.form == "augment" and isinstance(s.value, ast.Constant)
-    }
+    """Whether a count goes up and down by one number, or by what an object says: it says how often something is
+    entered, or how much is taken, and not how often run.
+    """
+    counted = [one for one in stores if one.form == "augment" and isinstance(one.value, (ast.Attribute, ast.Constant))]
+    steps = {(ast.dump(one.value), one.is_less) for one in counted if one.value is not None}
     return any((step, not is_less) in steps for step, is_less in steps)
 
 
