@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NAMED = 5  # regions in a comment
 FEW = 10  # models that code which captures by itself may keep for others
-DECLARED = 40  # models that are proposed
+DECLARED = 100  # models that are proposed
 
 
 def propose(survey: Survey, folder: Path) -> str:

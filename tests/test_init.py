@@ -911,6 +911,15 @@ def test_models_of_an_engine_that_runs_what_it_is_given_are_declared(
     assert set(load_config(tmp_path).regions) == (declared if is_declared else set())
 
 
+def test_models_that_such_an_engine_offers_are_declared_with_the_others(tmp_path: Path) -> None:
+    """They are no better known than those that no package imports; operators stay remarks."""
+    program = ENGINE.replace("self.model(ids)", "self.runnable(ids)").replace("serve/models/", "serve/zoo/")
+    package = "# file: serve/zoo/__init__.py\nfrom serve.zoo.m0 import M0ForCausalLM\n"
+    init(write(tmp_path, f"# file: serve/__init__.py{program}{package}{OPERATOR.lstrip()}"))
+    declared = {f"serve.zoo.m{number}:M{number}ForCausalLM.forward" for number in range(5)}
+    assert set(load_config(tmp_path).regions) == declared
+
+
 @pytest.mark.parametrize(("folder", "declared"), [("lmdeploy/pytorch", 0), ("serve/pytorch", 5)])
 def test_models_that_a_table_says_an_engine_captures_are_a_remark(tmp_path: Path, folder: str, declared: int) -> None:
     """The same code under a name that no table has leaves them to whoever declares them."""
