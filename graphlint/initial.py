@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 NAMED = 5  # regions in a comment
 FEW = 10  # models that code which captures by itself may keep for others
-DECLARED = 40  # models that are proposed
+DECLARED = 100  # models that are proposed
 
 
 def propose(survey: Survey, folder: Path) -> str:
@@ -70,7 +70,7 @@ def _regions(survey: Survey) -> Iterator[str]:
     model, export = "# " if is_captured_here else "", "# " if survey.engine else ""
     groups = [
         (models, model, "Models that nothing else here uses; {} those that a framework captures:"),
-        (survey.replaced, model, "What other packages run in the place of their own; {} what they capture:"),
+        (survey.replaced, model, "What others run in the place of their own; {} what they capture:"),
         (survey.exports, export, "What others may capture, such as operators; {} what is meant for it:"),
     ]
     groups = [group for group in groups if group[0]]

@@ -911,6 +911,15 @@ def test_models_of_an_engine_that_runs_what_it_is_given_are_declared(
     assert set(load_config(tmp_path).regions) == (declared if is_declared else set())
 
 
+def test_models_that_such_an_engine_offers_are_declared_with_the_others(tmp_path: Path) -> None:
+    """They are no better known than those that no package imports; operators stay remarks."""
+    program = ENGINE.replace("self.model(ids)", "self.runnable(ids)").replace("serve/models/", "serve/zoo/")
+    package = "# file: serve/zoo/__init__.py\nfrom serve.zoo.m0 import M0ForCausalLM\n"
+    init(write(tmp_path, f"# file: serve/__init__.py{program}{package}{OPERATOR.lstrip()}"))
+    declared = {f"serve.zoo.m{number}:M{number}ForCausalLM.forward" for number in range(5)}
+    assert set(load_config(tmp_path).regions) == declared
+
+
 @pytest.mark.parametrize(("folder", "declared"), [("lmdeploy/pytorch", 0), ("serve/pytorch", 5)])
 def test_models_that_a_table_says_an_engine_captures_are_a_remark(tmp_path: Path, folder: str, declared: int) -> None:
     """The same code under a name that no table has leaves them to whoever declares them."""
@@ -1030,6 +1039,63 @@ def test_what_is_put_into_another_package_is_offered(
     text = FOREIGN.format(imports=imports, inner=inner, put=put).lstrip("\n")
     found = survey(write(tmp_path, f"{text}# file: plug/other.py\nrun = None\n"))
     assert ["plug.patches:_own_forward"] * is_offered == list(found.replaced)
+
+
+BOUND = """
+# file: plug/__init__.py
+# file: plug/patches.py
+import functools
+import types
+from functools import partial
+from types import MethodType
+import torch
+from plug.layers import _run_elsewhere
+
+def _run(self, x: torch.Tensor):
+    return x.item()
+
+def _name_of(self, path: str):
+    return path
+
+def patch(model, scale):
+    def forward(self, x):
+        {inner}
+    for layer in model.modules():
+        {put}
+# file: plug/layers.py
+import torch
+
+def _run_elsewhere(self, x: torch.Tensor):
+    return x.item()
+"""
+
+
+@pytest.mark.parametrize(
+    ("inner", "put", "offered"),
+    [
+        ("pass", "layer.forward = types.MethodType(_run, layer)", ["plug.patches:_run"]),
+        (
+            "pass",
+            "layer.forward = MethodType(\n            _run,\n            layer,\n        )",
+            ["plug.patches:_run"],
+        ),
+        ("pass", "layer.forward = _run.__get__(layer, type(layer))", ["plug.patches:_run"]),
+        ("pass", "layer.forward = functools.partial(_run, layer)", ["plug.patches:_run"]),
+        ("pass", "layer.forward = MethodType(_run_elsewhere, layer)", ["plug.layers:_run_elsewhere"]),
+        ("return _run(self, x)", "layer.forward = forward.__get__(layer)", ["plug.patches:_run"]),
+        ("return _run(scale, x)", "layer.forward = forward.__get__(layer)", []),
+        ("return x", "layer.forward = forward.__get__(layer)", []),
+        ("pass", "layer.forward = MethodType(_name_of, layer)", []),
+        ("pass", "layer.named = MethodType(_run, layer)", []),
+        ("pass", "layer.forward = model.forward.__get__(layer)", []),
+    ],
+)
+def test_what_is_bound_to_objects_as_their_forward_is_offered(
+    tmp_path: Path, inner: str, put: str, offered: list[str]
+) -> None:
+    """The object is run by whoever made it, maybe in a capture."""
+    found = survey(write(tmp_path, BOUND.format(inner=inner, put=put).lstrip("\n")))
+    assert offered == list(found.replaced)
 
 
 @pytest.mark.parametrize(

@@ -32,14 +32,15 @@ function or statement that nests too deep to be parsed is told (GL001).
 Unsound on purpose, since alarms that are none cost more than misses: what is not known has no effect; both branches of
 an unknown condition are run and joined, so two conditions that exclude each other are not seen to, but for a test that
 is asked twice in a function, and what is said of such a way is told in a low voice (`findings.origins`); objects made
-with the same arguments are one object (the heap is keyed by class and arguments); writes through one alias are not
-seen through another; the order in which methods of one object are called is not followed, but for one that is made on
-the way (`interpreter.recent`); what a capture keeps in an object that it makes for itself is told in a low voice
-(`interpreter.escapes`), and so are what is named for other devices, or for calibration (`findings.makers`), what asks
-for a flag that only context managers set where no block of theirs is seen (`interpreter.modes`), and what only the
-first run does of what is declared, since somebody runs that before (`findings.once`); an exception leaves a `try` from
-its beginning or its end; where tensors are made is unknown in all that a block of `torch.device` may run, wherever else
-that is called. A call that cannot be resolved is counted, always.
+with the same arguments are one object (the heap is keyed by class and arguments); writes through one alias are not seen
+through another; the order in which methods of one object are called is not followed, but for one that is made on the
+way (`interpreter.recent`); of classes in the branches of one statement the longest is meant; what a capture keeps in an
+object that it makes for itself is told in a low voice (`interpreter.escapes`), and so are what is named for other
+devices, or for calibration (`findings.makers`), what asks for a flag that only context managers set where no block of
+theirs is seen (`interpreter.modes`), and what only the first run does of what is declared, since somebody runs that
+before (`findings.once`); an exception leaves a `try` from its beginning or its end; where tensors are made is unknown
+in all that a block of `torch.device` may run, wherever else that is called. A call that cannot be resolved is counted,
+always.
 """
 
 from __future__ import annotations

@@ -295,20 +295,21 @@ class _Indexer:
     def __init__(self, module: Module, index: Index) -> None:
         self.module = module
         self.index = index
+        self.around: dict[str, tuple[ast.stmt, int]] = {}  # what classes stand in at the top level, and their size
 
     def visit_module(self, body: Iterable[ast.stmt]) -> None:
         """The whole top level; its statements are kept as they stand, for running the file as a script."""
         for node in body:
             if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom)):
                 self.index.statements.append(_segment(node))
-            self.visit(node)
+            self.visit(node, node)
 
-    def visit(self, node: ast.stmt) -> None:
+    def visit(self, node: ast.stmt, top: ast.stmt) -> None:
         index = self.index
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             index.functions.setdefault(node.name, []).append(self.definition(node, ""))
         elif isinstance(node, ast.ClassDef):
-            index.classes[node.name] = self.class_definition(node, "")
+            self.add_class(self.class_definition(node, ""), top)
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 bound = alias.asname or alias.name.split(".")[0]
@@ -320,17 +321,21 @@ class _Indexer:
                 if alias.name == "*":
                     index.stars.append(source)
                 else:
-                    imported = ImportedName(source, alias.name)
-                    index.imports.setdefault(alias.asname or alias.name, []).append(imported)
+                    index.imports.setdefault(alias.asname or alias.name, []).append(ImportedName(source, alias.name))
         elif isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             self.assignment(node)
-        elif isinstance(node, ast.Expr):
-            if isinstance(node.value, ast.Call):
-                self.mutation(node.value.func, node)
+        elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+            self.mutation(node.value.func, node)
         else:
             for block in _blocks(node):
                 for inner in block:
-                    self.visit(inner)
+                    self.visit(inner, top)
+
+    def add_class(self, found: ClassDefinition, top: ast.stmt) -> None:
+        """Keep the last class of a name, but of those in branches of one statement the longest: others stand in."""
+        size, around = found.segment.last - found.segment.first, self.around.get(found.name)
+        if around is None or around[0] is not top or size >= around[1]:
+            self.index.classes[found.name], self.around[found.name] = found, (top, size)
 
     def assignment(self, node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
         segment = _segment(node)
@@ -391,7 +396,5 @@ def _blocks(node: ast.stmt) -> Iterator[list[ast.stmt]]:
 
 
 def _segment(node: ast.stmt) -> Segment:
-    first = node.lineno
-    for decorator in getattr(node, "decorator_list", ()):
-        first = min(first, decorator.lineno)
+    first = min((node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))))
     return Segment(first, node.end_lineno or node.lineno)

@@ -167,6 +167,13 @@ def is_filled_later(module: Module, name: str) -> bool:
     )
 
 
+def filling(module: Module, attribute: str) -> Iterator[Part]:
+    """The parts of a module that put something into what an attribute of that name holds."""
+    for part in parts_with(module, attribute, filled):
+        if any(spelling(target).endswith(f".{attribute}") for target in part.writes.filled):
+            yield part
+
+
 def rebinding(module: Module) -> Iterator[Part]:
     """The functions of a module that declare names `global`."""
     return parts_with(module, "global", _begins_statement)

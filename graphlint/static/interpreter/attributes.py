@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from graphlint.finding import Confidence
+from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.assumptions import FIRST_READ, Assumption
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import (
@@ -192,4 +195,16 @@ class Attributes:
         for key, held in value.arguments:
             if key == name:
                 return held
+        if operation is None and lexicon.is_module(value.cls) and self._is_put_on(name):
+            return replace(self.interpreter.tensors.parameter(), sure=Confidence.MEDIUM)
         return Method(value, name)
+
+    def _is_put_on(self, name: str) -> bool:
+        """Whether a file registers a tensor by a name on another object: `layer.register_buffer("scale", scale)`."""
+        lexicon, project = self.interpreter.lexicon, self.interpreter.project
+        if name in lexicon.methods or self.interpreter.catalogue.method(name) is not None:
+            return False
+        methods = sorted(method for method, does in lexicon.methods.items() if does == "registers_tensors")
+        registers = rf"(?<!self)\.(?:{'|'.join(methods)})\(\s*"
+        quoted = HoldsAny([name], rf"{registers}[\"']{name}[\"']")
+        return any(project.ask(path, quoted) for path in project.answering(HoldsAny(methods, registers)))

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 from graphlint.rule import Truth
 from graphlint.static.domain.contexts import Env, Frame
+from graphlint.static.domain.program import Instance
+from graphlint.static.index.module import ClassDefinition
+from graphlint.static.index.parts import filling
 from graphlint.static.interpreter import grounds, narrowing
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import last_name, names_in
-from graphlint.values import TRUE, Arguments, Place, Value, members, union
+from graphlint.values import TRUE, Arguments, Place, Sequence, Value, members, union
 from graphlint.values.queries import device_tensor, truth
 
 if TYPE_CHECKING:
@@ -106,8 +109,21 @@ class Conditions:
         for name in ("__bool__", "__len__"):
             if given is None:
                 given = self.interpreter.methods.special(value, name, Arguments(), node, frame)
-        frame.known[node] = outcome = truth(value if given is None else given)
+        is_open = given is None and self._may_be_filled(node, value, frame)
+        frame.known[node] = outcome = None if is_open else truth(value if given is None else given)
         return outcome
+
+    def _may_be_filled(self, node: ir.Expr, value: Value, frame: Frame) -> bool:
+        """Whether something fills a container that its object was made with before a region asks if it is empty."""
+        is_empty = isinstance(value, Sequence) and value.elements == () and value.kind != "tuple"
+        if not (is_empty and frame.in_region and isinstance(node, ir.Attribute)):
+            return False
+        objects = [one for one in members(self.interpreter.eval(node.value, frame)) if isinstance(one, Instance)]
+        if any(one.in_region or (one, node.attr) in frame.env for one in objects):
+            return False
+        bases = (base for one in objects for base in self.interpreter.classes.order(one.cls))
+        modules = {base.module for base in bases if isinstance(base, ClassDefinition)}
+        return any(part.definition is not None for module in modules for part in filling(module, node.attr))
 
     @contextmanager
     def _behind(self, node: ir.Boolean, goes_on: bool, frame: Frame) -> Iterator[None]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 MAX_SCOPES = 8  # surroundings of one class statement; behind that, the first stand for all
+ALTERNATIVES = 4  # definitions of one name
 MODULE_CODE = ir.Code(ir.NOWHERE, "<module>", (), ())
 _BUILTINS = frozenset(dir(builtins))
 # Names whose value does not depend on who runs the code.
@@ -244,9 +245,11 @@ class Names:
 
     def function(self, definitions: list[Definition]) -> Value:
         """A function with its decorators applied; overloads give way to the implementation."""
-        values = [self.definition(definition) for definition in definitions[-4:]]
-        real = [value for value in values if value != External("typing.overload")]
-        return union(real)
+        return union(map(self.definition, self.alternatives(definitions)))
+
+    def alternatives(self, definitions: list[Definition]) -> list[Definition]:
+        """The definitions of a name that may be meant by it: all but overloads."""
+        return [one for one in definitions[-ALTERNATIVES:] if self.definition(one) != External("typing.overload")]
 
     def definition(self, definition: Definition, owner: ClassDefinition | None = None) -> Value:
         known = self.decorated.get(definition)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition, Module, nested_class
-from graphlint.static.index.parts import filled, parts_with, spelling, writes_in
+from graphlint.static.index.parts import filled, filling, parts_with, spelling, writes_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
 from graphlint.static.syntax.traversal import assignments_in, last_name, names_in
@@ -44,11 +44,7 @@ def fill(interpreter: Interpreter, module: Module, name: str, held: Value) -> Va
 def fill_member(interpreter: Interpreter, owner: ClassDefinition, name: str) -> None:
     """Run what registers in a dict of a class, which a method of the class fills."""
     methods = set(owner.functions())
-    fillers = {
-        part.definition.name
-        for part in parts_with(owner.module, name, filled)
-        if part.definition in methods and any(spelling(target).endswith(f".{name}") for target in part.writes.filled)
-    }
+    fillers = {part.definition.name for part in filling(owner.module, name) if part.definition in methods}
     if fillers:
         helpers = _callers(owner.module, [f"{owner.name}.{name}(" for name in fillers])
         _register(interpreter, owner.module, {owner.name, *helpers, *fillers.intersection([AT_BIRTH])})

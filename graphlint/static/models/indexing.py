@@ -6,9 +6,9 @@ from graphlint.rule import Confidence, Item, ItemRead, ItemWrite
 from graphlint.static.domain.contexts import Frame, Mode
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import last_name
+from graphlint.static.syntax.traversal import last_name, words_in
 from graphlint.values import NONE, UNKNOWN, Const, Host, Place, Sequence, Tensor, Unknown, Value, members
-from graphlint.values.queries import is_number
+from graphlint.values.queries import is_number, placed_by_name
 
 _ELLIPSIS = Const(...)
 _SLICE = Host("slice")
@@ -20,7 +20,19 @@ def load(evaluator: Evaluator, value: Value, node: ir.Subscript, index: Value, f
     items = _items(value, node.index, index)
     if frame.in_region:
         evaluator.observe(frame, node, ItemRead(value, _named(items)))
-    return _rest(value, items) if isinstance(value, Tensor) else UNKNOWN
+    if isinstance(value, Tensor):
+        return _rest(value, items)
+    return _of_axes(node, items) if frame.in_region else UNKNOWN
+
+
+def _of_axes(node: ir.Subscript, items: list[tuple[ir.Expr, Value]]) -> Value:
+    """What an index of several axes leaves of something that is not known: hardly anything but a tensor has them."""
+    if len(items) < 2 or not any(item in (_SLICE, _ELLIPSIS) or _is_negative(item) for _, item in items):
+        return UNKNOWN
+    held: Value = Tensor(Place.ANYWHERE, sure=Confidence.MEDIUM)
+    for word in words_in(node.value):
+        held = placed_by_name(held, word)
+    return held
 
 
 def store(evaluator: Evaluator, value: Value, target: ir.Subscript, index: Value, stored: Value, frame: Frame) -> None:
@@ -28,6 +40,10 @@ def store(evaluator: Evaluator, value: Value, target: ir.Subscript, index: Value
     if frame.in_region:
         stored = UNKNOWN if frame.mode is Mode.SOFT and is_number(stored) else stored
         evaluator.observe(frame, target, ItemWrite(value, _named(_items(value, target.index, index)), stored))
+
+
+def _is_negative(item: Value) -> bool:
+    return isinstance(item, Const) and type(item.value) is int and item.value < 0
 
 
 def _named(items: list[tuple[ir.Expr, Value]]) -> tuple[Item, ...]:

@@ -92,7 +92,7 @@ def functions_in(interpreter: Interpreter, module: Module, qualname: str) -> lis
         matches = dict.fromkeys(d.qualname for d in index.all_functions() if fnmatchcase(d.qualname, qualname))
         return [named for name in matches for named in functions_in(interpreter, module, name)]
     if qualname in index.functions:
-        return [Named(module, qualname, index.functions[qualname][-1])]
+        return [Named(module, qualname, one) for one in interpreter.names.alternatives(index.functions[qualname])]
     *path, last = qualname.split(".")
     whole = nested_class(index.classes, [*path, last])
     owner, names = (

@@ -1,8 +1,9 @@
-"""Files in, the functions of theirs out that another package runs in the place of its own.
+"""Files in, the functions of theirs out that others run in the place of their own.
 
-What derives from its classes is such a thing, whether it has a pass of its own or what a pass of a base calls. What
-the program makes of these it runs itself, unless it hands them out: where a method of such a class gives back a new
-object, as `get_quant_method` does, the other package has asked for one.
+What derives from classes of another package is such a thing, whether it has a pass of its own or what a pass of a base
+calls. What the program makes of these it runs itself, unless it hands them out: where a method of such a class gives
+back a new object, as `get_quant_method` does, the other package has asked for one. And a function takes the place of
+the `forward` of single objects, where it is bound to one and kept there: `layer.forward = MethodType(run, layer)`.
 """
 
 from __future__ import annotations
@@ -17,14 +18,16 @@ from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import WORD
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.regions.exports import is_called, takes_tensors
+from graphlint.static.regions.exports import is_called, origin_of, takes_tensors
 from graphlint.static.regions.inherited import inherited_passes
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, walk
+from graphlint.static.syntax.traversal import assignments_to, is_one_of, walk
 
 PASSES = frozenset({"apply", "forward"})  # what the methods begin with that run what an object is for
 _PUT_IN = re.compile(r"^[ \t]*([A-Za-z_]\w*)(?:\.\w+)*\.\w+ = (\w+)[ \t]*$", re.MULTILINE)
 _SWITCHED_ON = re.compile(r"\b(\w+)[ \t]*=[ \t]*True\b")
+_BOUND = r"(?:(?:types\.)?MethodType|(?:functools\.)?partial)\(\s*(\w+)\s*,|(\w+)\.__get__\("
+_PUT_ON = re.compile(rf"\.forward = (?:{_BOUND})")
 _IMPORT = r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b[^\n]*\b{0}\b|import[ \t]+([\w.]+)[ \t]+as[ \t]+{0}\b)"
 
 
@@ -38,6 +41,9 @@ def replacing(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
         for definition, owner, qualname in (*_put_in(interpreter, module), *_of_kinds(interpreter, module)):
             if takes_tensors(interpreter, definition, owner):
                 yield f"{module.name}:{qualname}"
+        for definition in _put_on(interpreter, module):
+            if takes_tensors(interpreter, definition, None):
+                yield f"{definition.module.name}:{definition.qualname}"
 
 
 def _put_in(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definition, None, str]]:
@@ -50,6 +56,29 @@ def _put_in(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definiti
     for root, name in dict.fromkeys(_PUT_IN.findall(module.text)):
         if name in module.index.functions and _is_elsewhere(interpreter, module, root):
             yield module.index.functions[name][-1], None, name
+
+
+def _put_on(interpreter: Interpreter, module: Module) -> Iterator[Definition]:
+    """The functions that a module binds to objects as what they run, or that what it binds hands on to at once."""
+    for name in dict.fromkeys("".join(names) for names in _PUT_ON.findall(module.text)):
+        found = origin_of(interpreter, module, name) or next(_behind(interpreter, module, name), None)
+        if isinstance(found, Definition) and not is_test(found.module.name):
+            yield found
+
+
+def _behind(interpreter: Interpreter, module: Module, name: str) -> Iterator[Definition | ClassDefinition]:
+    """What inner functions of a name call, where that is all they do, and they hand on their own object."""
+    for part in walk(tuple(one.code for one in module.index.all_functions() if one.code is not None)):
+        match part:
+            case ir.Define(
+                code=ir.Code(
+                    name=inner,
+                    parameters=[first, *_],
+                    body=[ir.Return(value=ir.Call(func=ir.Name(id=called), arguments=[given, *_]))],
+                )
+            ) if inner == name and is_one_of(given.value, {first.name}):
+                found = origin_of(interpreter, module, called)
+                yield from () if found is None else (found,)
 
 
 def _of_kinds(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definition, ClassDefinition, str]]:

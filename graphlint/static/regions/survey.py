@@ -62,8 +62,11 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     offered = tuple(one for one in exported(interpreter, files, shown, bool(own)) if one not in reached.functions)
     run_elsewhere = replacing(interpreter, (one for one in captured if not is_test(one.name)))
     known_by_now = {*reached.functions, *offered, *found}
-    ordered = sorted(found.keys() - offered, key=lambda entry: (-found[entry], entry))
     is_open = runs_anything(interpreter)
+    is_engine = is_open and len(found) > len(offered)
+    if is_engine:  # it runs what it offers, but for the models, of which the others of them are no better
+        offered = tuple(one for one in offered if one not in found)
+    ordered = sorted(found.keys() - offered, key=lambda entry: (-found[entry], entry))
     captures_models = bool(rows_for(interpreter)) or _reaches(own, models.parts, interpreter)
     return Survey(
         len(files),
@@ -73,7 +76,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
         propose_targets(interpreter, files, shown, found, find_holes(opened)),
         offered,
         tuple(dict.fromkeys(one for one in run_elsewhere if one not in known_by_now)),
-        is_open and len(found) > len(offered),
+        is_engine,
         bool(reached.regions) and (not is_open or captures_models),
     )
 
