@@ -34,6 +34,7 @@ ALLOWED = {
     "cudagraph_mark_step_begin": "the call that begins a step of what is compiled",
     "data_ptr": "the method that gives an address, by which tables of the host are kept",
     "deepcopy": "a function of Python's `copy`",
+    "dynamic": "the keyword that says whether what is compiled takes any size",
     "destroy_process_group": "what waits for graphs that hold collectives",
     "detach": "the method that looks into a tensor",
     "dim": "a parameter in the rows of the catalogue",

@@ -46,3 +46,54 @@ def test_a_warm_up_that_comes_after_what_it_reads_is_silent(tmp_path: Path, name
     before, read, behind = SILENT[name]
     analysis = analyse(tmp_path, PROGRAM.format(before=before, read=read, behind=behind, mark=""))
     assert [] == [one for one in analysis.shown if one[2] == "GL602"]
+
+
+WARMED = """
+import torch
+
+class Runner:
+    def __init__(self):
+        self.cache, self.x = torch.zeros(16, 4, device="cuda"), torch.zeros(4, 4, device="cuda")
+        self.graph, self.stream = torch.cuda.CUDAGraph(), torch.cuda.Stream()
+
+    def step(self):
+        self.cache[:4].copy_(self.x)
+        return self.cache.sum()
+
+    def capture(self):
+        side = torch.cuda.Stream()
+        side.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(side):
+            self.step()
+        {join}
+        self.stream.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(self.stream):
+            self.graph.capture_begin()
+            self.y = self.step()
+            self.graph.capture_end()
+        torch.cuda.current_stream().wait_stream(self.stream)
+
+    def run(self, x):
+        self.x.copy_(x)
+        self.graph.replay(){mark}
+        return self.y.clone()
+
+runner = Runner()
+runner.capture()
+runner.run(torch.rand(4, 4))
+"""
+
+
+@pytest.mark.parametrize(
+    ("join", "mark"),
+    [
+        ("pass", "  # expect: GL602"),
+        ("torch.cuda.current_stream().wait_stream(side)", ""),
+        ("torch.cuda.synchronize()", ""),
+    ],
+    ids=["left alone", "joined", "waited for"],
+)
+def test_a_warm_up_writes_to_what_the_graph_reads_behind_its_own_write(tmp_path: Path, join: str, mark: str) -> None:
+    """The graph writes a part of it first, and reads the rest as well."""
+    analysis = analyse(tmp_path, WARMED.format(join=join, mark=mark))
+    assert [one for one in analysis.shown if one[2] == "GL602"] == analysis.expected

@@ -528,3 +528,35 @@ def test_a_scratch_buffer_of_one_shape_is_let_go_for_the_next(tmp_path: Path, ta
     """What is made like a tensor has its shape."""
     analysis = analyse(tmp_path, BY_SHAPE.format(take=take, keyed=keyed))
     assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL508")]
+
+
+SEQUENTIAL = """
+import torch
+
+net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU()).cuda()
+x = torch.rand(2, 4, device="cuda")
+with torch.no_grad():
+    net(x)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = net(x)
+    {change}
+    graph.replay()
+    print(y)
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        f"net[0].weight = torch.nn.Parameter(torch.rand(4, 4).cuda()){TOLD}",
+        f"net[0].weight.data = torch.rand(4, 4).cuda(){TOLD}",
+        "net[0].weight.copy_(torch.rand(4, 4))",
+        "net[0].scale = torch.rand(4, 4).cuda()",
+    ],
+    ids=["replaced", "given other memory", "written", "nothing of it"],
+)
+def test_a_module_that_others_hold_is_reached_by_its_place(tmp_path: Path, change: str) -> None:
+    analysis = analyse(tmp_path, SEQUENTIAL.format(change=change))
+    assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL508")]

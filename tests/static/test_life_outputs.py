@@ -1172,3 +1172,34 @@ def test_two_calls_in_one_expression_give_one_output(tmp_path: Path, given: str,
     mark = "  # expect: GL510" if is_told else ""
     analysis = analyse(tmp_path, TWICE.format(given=f"{given}{mark}", asked=asked))
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL510"]
+
+
+SUMMED = """
+import torch
+
+total, x = torch.zeros((), device="cuda"), torch.rand(8, device="cuda")
+
+def step():
+    {change}
+    return total
+
+step()
+torch.cuda.synchronize()
+total.zero_()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = step()
+for _ in range(4):
+    x.copy_(torch.rand(8))
+    {before}
+    graph.replay(){mark}
+    print(y.item())
+"""
+
+
+@pytest.mark.parametrize("change", ["total.add_(x.sum())", "total.lerp_(x.mean(), 0.5)", "total += x.sum()"])
+@pytest.mark.parametrize(("before", "mark"), [("pass", "  # expect: GL705"), ("total.zero_()", "")])
+def test_a_sum_that_nobody_resets_goes_on_with_each_replay(tmp_path: Path, change: str, before: str, mark: str) -> None:
+    """A method that adds in place reads what is there, as `+=` does."""
+    analysis = analyse(tmp_path, textwrap.dedent(SUMMED).format(change=change, before=before, mark=mark))
+    assert [one for one in analysis.shown if one[2] == "GL705"] == analysis.expected

@@ -47,7 +47,7 @@ def of(write: str, reset: str = "pass", expected: str = "") -> str:
         "self.cache[self.slots, :2] = self.keys[:, :2]",
         "self.cache.index_copy_(0, self.slots, self.keys)",
         "self.cache.index_put_((self.slots,), self.keys)",
-        "places = self.slots + 1; self.cache.index_add_(0, places, self.keys)",
+        "places = self.slots + 1; self.cache.index_copy_(0, places, self.keys)",
         "self.sums = torch.zeros(64, 4, device='cuda').index_add(0, self.slots, self.keys)",
         "self.cache = torch.index_copy(self.cache, 0, self.slots, self.keys)",
     ],
@@ -73,3 +73,11 @@ def test_places_of_an_earlier_request_are_written_to_again(tmp_path: Path, write
 def test_rows_that_stay_for_themselves_are_silent(tmp_path: Path, write: str, reset: str) -> None:
     """What is read by an old index is cut off with its row."""
     assert not [one for one in analyse(tmp_path, of(write, reset)).shown if one[2] == "GL511"]
+
+
+def test_what_is_added_up_there_counts_twice(tmp_path: Path) -> None:
+    """Then the old rows themselves are told, too: each replay adds them once more."""
+    analysis = analyse(tmp_path, of("self.cache.index_add_(0, self.slots, self.keys)", expected="  # expect: GL511"))
+    (slots,) = analysis.expected
+    keys = (slots[0], slots[1] + 1, slots[2])
+    assert [one for one in analysis.shown if one[2] == "GL511"] == [slots, keys]

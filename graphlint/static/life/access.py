@@ -304,6 +304,10 @@ class Access(Truth):
         self.ledger.wrote(self.view(owner, place, index, frame), (value,), place)
         self.ledger.answered(Call(f"{TENSOR}.{SETS}", owner, Arguments([held]), None, place))
 
+    def is_adding(self, name: str) -> bool:
+        """Whether a method changes a tensor by what it holds, as `+=` does."""
+        return name in self.interpreter.lexicon.life["adding"]
+
     def view(self, owner: Thing, place: Place, index: ir.Expr | None = None, frame: Frame | None = None) -> Tensor:
         """A tensor that looks into another; an index selects a part unless it takes everything."""
         part = index is not None and not takes_all(index)

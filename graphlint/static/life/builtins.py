@@ -98,6 +98,9 @@ class Builtins(Reflection):
 
     def item(self, owner: Object, index: Object, node: ir.Subscript, frame: Frame) -> Object:
         """`owner[index]`, of a list of modules as of any other."""
+        parts = self.parts_of(owner) if type(index) is int else None
+        if parts is not None and -len(parts) <= index < len(parts):
+            return parts[index]
         return super().item(self._listed(owner), index, node, frame)
 
     def set_item(self, owner: Object, index: ir.Expr, value: Object, frame: Frame, node: ir.Node) -> None:

@@ -33,6 +33,8 @@ class Doubled(Listener):
 
     def written(self, write: Write) -> None:
         root = write.target.root
+        if root in _sources(write):
+            return  # which it has changed
         if not (write.is_sure and write.is_whole and _sources(write)):
             self.filled.pop(root, None)
             return

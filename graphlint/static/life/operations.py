@@ -241,7 +241,7 @@ class Operations(Expressions):
             self.ledger.trained(owner, name, given, place)
         if name.endswith("_") and not name.endswith("__"):
             if name not in ("requires_grad_", "retain_grad_"):
-                self.ledger.wrote(owner, values, place)
+                self.ledger.wrote(owner, [owner, *values] if self.is_adding(name) else values, place)
             elif isinstance(owner, Tensor):
                 owner.is_leaf = name == "requires_grad_" and given.get(0, "requires_grad") is not False
             return owner

@@ -177,7 +177,8 @@ class Streams(Listener):
         stream = self.now
         self.order.work(stream, place)
         self.launches[capture] = stream, self.order.count(stream)
-        for root in capture.reads if capture not in self.waiting else ():
+        read = [*capture.reads, *(root for root, is_read in capture.in_part.items() if is_read)]
+        for root in read if capture not in self.waiting else ():
             writer = self.written_by.get(root)
             if writer is None or writer[0] is stream or self.order.knows(stream, *writer):
                 continue

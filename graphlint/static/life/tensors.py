@@ -23,7 +23,7 @@ from graphlint.static.life.record import Write
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
-_ALIKE = ("_like", ".clone")  # how the names end of what gives a tensor as large as another one
+_ALIKE = "_like"  # how the name ends of what gives a tensor as large as another one
 _TO_HOST = frozenset({f"{TENSOR}.cpu", f"{TENSOR}.numpy"})
 
 
