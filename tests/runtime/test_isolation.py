@@ -95,7 +95,8 @@ def prints(send: Send) -> None:
 
 
 def asks_for_modules(send: Send) -> None:
-    child = subprocess.run([sys.executable, "-c", "import keyword"], capture_output=True, text=True)
+    anew = "import sys; sys.modules.pop('keyword', None); import keyword"  # packages may load it as Python starts
+    child = subprocess.run([sys.executable, "-c", anew], capture_output=True, text=True)
     send((os.environ.get("PYTHONSAFEPATH"), child.stderr.splitlines()[-1:]))
 
 
