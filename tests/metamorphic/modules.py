@@ -14,12 +14,14 @@ _CAPTURES = frozenset({"graph", "CUDAGraph", "make_graphed_callables", "capture_
 
 
 def move(sources: Sources) -> Iterator[Change]:
-    """What a region calls goes to another file, with the constants that only it needs."""
+    """What a region calls goes to another file, with the constants that only it needs, or these alone."""
     for source in sources:
         if source.path.endswith("__init__.py"):
             continue
         moved = _movable(source)
         if not any(isinstance(statement, DEFINITIONS) for statement in moved):
+            moved = [statement for statement in moved if _is_constant(statement)]
+        if not moved:
             continue
         name = NEW if len(sources) == 1 else f"{NEW}_{source.path.removesuffix('.py').replace('/', '_')}"
         path = f"{source.path.rpartition('/')[0]}/{name}.py".lstrip("/")
@@ -58,6 +60,14 @@ def _movable(source: Source) -> list[ast.stmt]:
             break
         chosen = fit
     return sorted(chosen, key=lambda statement: statement.lineno)
+
+
+def _is_constant(statement: ast.stmt) -> bool:
+    try:
+        ast.literal_eval(getattr(statement, "value", statement))
+    except ValueError:
+        return False
+    return True
 
 
 def _bound(statement: ast.stmt) -> list[str]:

@@ -8,6 +8,9 @@ import pytest
 from analysis import analyse
 
 RUNNER = """
+# file: serve/__init__.py
+# file: viewer/__init__.py
+# file: serve/runner.py
 import copy
 import torch
 
@@ -32,7 +35,7 @@ class Runner:
         graph.replay()
         return out
 
-# file: kernels.py
+# file: {home}/kernels.py
 import torch
 
 def attend(x, {given}):
@@ -53,7 +56,7 @@ IN_TURN = """if getattr(state, "blocks", None) is None:
 @pytest.mark.parametrize("memo", [GUARDED, IN_TURN, SPELT], ids=["hasattr", "getattr", "with another"])
 def test_what_kernels_keep_in_the_object_of_a_warm_up_is_told(tmp_path: Path, memo: str) -> None:
     """It is told where the warm-up is given the object."""
-    program = RUNNER.format(warm="decode(ids, state)  # expect: GL402", given="state", memo=memo)
+    program = RUNNER.format(warm="decode(ids, state)  # expect: GL402", given="state", memo=memo, home="serve")
     analysis = analyse(tmp_path, program)
     assert analysis.shown == analysis.expected
     assert "`state` keep `blocks`, which kernels.py:" in analysis.report.findings[0].message
@@ -73,8 +76,16 @@ def test_what_kernels_keep_in_the_object_of_a_warm_up_is_told(tmp_path: Path, me
 )
 def test_what_the_capture_computes_itself_is_silent(tmp_path: Path, warm: str, given: str, memo: str) -> None:
     """Else the kernels are in the graph, or nothing says that they are about this object."""
-    program = RUNNER.format(warm=warm, given=given, memo=memo)
+    program = RUNNER.format(warm=warm, given=given, memo=memo, home="serve")
     assert not [one for one in analyse(tmp_path, program).shown if one[2] == "GL402"]
+
+
+def test_what_another_package_keeps_in_a_parameter_of_that_name_is_silent(tmp_path: Path) -> None:
+    """Nothing leads there, unless the runner imports it."""
+    program = RUNNER.format(warm="decode(ids, state)", given="state", memo=GUARDED, home="viewer")
+    assert not [one for one in analyse(tmp_path, program).shown if one[2] == "GL402"]
+    used = program.replace("import copy", "import copy\nfrom viewer import kernels")
+    assert [code for _, _, code in analyse(tmp_path, used).shown if code == "GL402"]
 
 
 OWN = """

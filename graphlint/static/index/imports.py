@@ -1,15 +1,17 @@
-"""A project in, which modules run with what others set for the whole process out, by who imports whom."""
+"""A project in, which modules are loaded with which out, and which run with what others set for the whole process."""
 
 from __future__ import annotations
 
 import ast
 import re
 from collections.abc import Iterator, Set
+from itertools import accumulate
 
 from graphlint.static.index.module import Module
 from graphlint.static.index.parts import called, segments_with
 from graphlint.static.index.project import Project
 from graphlint.static.index.roots import is_test
+from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.static.syntax.trees import endings, nodes_in, tree_of
 
 # Imports that stand in functions are no part of an index: `from .models import Net`, as far as the module goes.
@@ -56,20 +58,34 @@ class Settings:
         return self._below
 
     def _imported(self, module: Module) -> Iterator[Module]:
-        """The modules of the same package that a module imports, or takes names from."""
+        """The modules of the same package that a module imports."""
         top = module.name.partition(".")[0]
-        index = module.index
-        names = dict.fromkeys(index.stars)
-        for imported in (one for several in index.imports.values() for one in several):
-            names[imported.module] = None
-            if imported.member is not None:
-                names[f"{imported.module}.{imported.member}"] = None
-        for dots, source, plain in _INNER.findall(module.text):
-            names[plain or module.absolute(source, len(dots))] = None
-        for name in names:
-            found = self.project.module(name) if name.partition(".")[0] == top else None
-            if found is not None:
-                yield found
+        return (other for other in imports_of(module, self.project) if other.name.partition(".")[0] == top)
+
+
+def imports_of(module: Module, project: Project) -> Iterator[Module]:
+    """The modules of the project that a module imports, or takes names from, in whatever function."""
+    names = dict.fromkeys(module.index.stars)
+    for imported in (one for several in module.index.imports.values() for one in several):
+        names[imported.module] = None
+        if imported.member is not None:
+            names[f"{imported.module}.{imported.member}"] = None
+    for dots, source, plain in _INNER.findall(module.text):
+        names[plain or module.absolute(source, len(dots))] = None
+    yield from (found for name in names if (found := project.module(name)) is not None)
+
+
+@remembered_in_run
+def loaded_with(module: Module, project: Project) -> Set[Module]:
+    """What is loaded once a module is: all that it imports, in the end, with the packages that it and these are in."""
+    found = {module}
+    queue = [module]
+    for one in queue:  # which grows
+        around = map(project.module, accumulate(one.name.split("."), "{}.{}".format))
+        new = {other for other in (*around, *imports_of(one, project)) if other is not None} - found
+        found |= new
+        queue += new
+    return found
 
 
 def _calls(module: Module, name: str) -> bool:

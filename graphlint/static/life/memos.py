@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from graphlint.reading.questions import HoldsAny
 from graphlint.rule import MemoKept
 from graphlint.static.domain.program import Function, function_of
+from graphlint.static.index.imports import loaded_with
+from graphlint.static.index.module import Module
 from graphlint.static.index.project import Project
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Container, Instance, Object, Place, Tensor, Thing
@@ -35,7 +37,7 @@ class Memos(Listener):
     """Follows one run; `memos` finds what functions keep in a parameter of a name."""
 
     tell: Tell
-    memos: Callable[[str], Memo | None]
+    memos: Callable[[str, Module], Memo | None]
     warmed: dict[tuple[Thing, Thing], Place] = field(default_factory=dict)  # callees with objects, before a capture
     kept: dict[Capture, dict[str, Place]] = field(default_factory=dict)  # names of objects that both are given
 
@@ -53,7 +55,7 @@ class Memos(Listener):
 
     def replayed(self, capture: Capture, place: Place) -> None:
         for name, where in self.kept.pop(capture, {}).items():
-            if (memo := self.memos(name)) is not None:
+            if (memo := self.memos(name, where.function.module)) is not None:
                 line = f"{memo.place.function.module.path.name}:{memo.place.line}"
                 self.tell(MemoKept(name, memo.name, line), where, capture)
 
@@ -67,12 +69,19 @@ def _named(node: ir.Node, given: list[Object]) -> Iterator[tuple[str, Thing]]:
 
 
 @remembered_in_run
-def memo_in(project: Project, name: str) -> Memo | None:
-    """What a function of the project keeps in a parameter of a name, of what else that holds."""
+def memo_in(project: Project, name: str, user: Module) -> Memo | None:
+    """What a function keeps in a parameter of a name, of what else that holds, if a module may come to that function.
+
+    That is one of the same package, or of what the module loads.
+    """
     if len(name) < MIN_NAME:
         return None
-    for path in project.answering(HoldsAny([f"hasattr({name},", f"getattr({name},"])):
-        for definition in project.module_at(path).index.all_functions():
+    top = user.name.partition(".")[0]
+    for path in project.answering(HoldsAny(["hasattr", "getattr"], rf"\b(?:has|get)attr\s*\(\s*{name}\s*,")):
+        module = project.module_at(path)
+        if module.name.partition(".")[0] != top and module not in loaded_with(user, project):
+            continue
+        for definition in module.index.all_functions():
             is_given = definition.code is not None and any(one.name == name for one in definition.code.parameters)
             function = function_of(definition) if is_given else None
             found = next(_memos(function, name), None) if function is not None else None

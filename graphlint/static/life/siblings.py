@@ -28,7 +28,7 @@ _MANY = 4  # buffers of an object that are reset, before one that is not has bee
 def left_behind(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tuple[PartialFill, Place, Capture]]:
     """The fills of a part of a buffer that is never reset, in functions that reset one of its kind."""
     life = interpreter.lexicon.life
-    asked = HoldsAny([*life["hooks"], *(f".{name}(" for name in life["replays"])], r"\.(?:fill_|zero_)\(")
+    asked = HoldsAny([*life["hooks"], *(f".{name}" for name in life["replays"])], r"\.(?:fill_|zero_)\b")
     for path in files:
         if not interpreter.project.ask(path, asked):
             continue

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import replace
-from itertools import accumulate
 
 from graphlint.rulebook.signatures import Operation
 from graphlint.static.domain.contexts import Frame, Mode
 from graphlint.static.domain.evaluator import Evaluator
+from graphlint.static.index.imports import loaded_with
 from graphlint.static.index.module import Module
 from graphlint.static.index.parts import is_word, segments_with
 from graphlint.static.index.project import Project
@@ -53,22 +53,8 @@ def _given(module: Module, holder: str, member: str, project: Project) -> Set[Va
         return own
     users = {*project.calling(member), *map(project.module_at, project.storing(member))} - {module}
     said = {user: {value for is_top, value in _said(user, holder, member) if is_top} for user in users}
-    imported = _imported(module, project) if any(said.values()) else ()
-    return {value for user in imported for value in said.get(user, ())}
-
-
-def _imported(module: Module, project: Project) -> Set[Module]:
-    """The modules that run before a module can be imported: the packages that it is in, and all that these import."""
-    found = {module}
-    queue = [module]
-    for one in queue:  # which grows
-        origins = {origin for many in one.index.imports.values() for origin in many}
-        names = {one.name, *one.index.stars, *(f"{origin.module}.{origin.member or ''}" for origin in origins)}
-        parts = {part for name in names for part in accumulate(name.rstrip(".").split("."), "{}.{}".format)}
-        new = {known for part in parts if (known := project.module(part)) is not None} - found
-        found |= new
-        queue += new
-    return found - {module}
+    loaded = loaded_with(module, project) if any(said.values()) else ()
+    return {value for user in loaded for value in said.get(user, ())}
 
 
 def _said(module: Module, holder: str, member: str) -> Iterator[tuple[bool, Value]]:
