@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
@@ -23,11 +24,13 @@ from graphlint.static.domain.program import (
     Super,
 )
 from graphlint.static.index.parts import is_set_by_name
+from graphlint.static.index.project import Project
 from graphlint.static.interpreter.heap import KEPT_PROPERTY
 from graphlint.static.interpreter.names import loosened
 from graphlint.static.models import results
 from graphlint.static.models.containers import entry
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.values import (
     NONE,
     UNKNOWN,
@@ -204,7 +207,13 @@ class Attributes:
         lexicon, project = self.interpreter.lexicon, self.interpreter.project
         if name in lexicon.methods or self.interpreter.catalogue.method(name) is not None:
             return False
-        methods = sorted(method for method, does in lexicon.methods.items() if does == "registers_tensors")
+        methods = tuple(sorted(method for method, does in lexicon.methods.items() if does == "registers_tensors"))
         registers = rf"(?<!self)\.(?:{'|'.join(methods)})\(\s*"
         quoted = HoldsAny([name], rf"{registers}[\"']{name}[\"']")
-        return any(project.ask(path, quoted) for path in project.answering(HoldsAny(methods, registers)))
+        return any(project.ask(path, quoted) for path in _registering(project, methods, registers))
+
+
+@remembered_in_run
+def _registering(project: Project, methods: tuple[str, ...], pattern: str) -> tuple[Path, ...]:
+    """The files that register tensors on other objects than their own."""
+    return tuple(project.answering(HoldsAny(methods, pattern)))

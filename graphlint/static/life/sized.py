@@ -13,22 +13,23 @@ from graphlint.reading.questions import Holds, HoldsAny
 from graphlint.rule import GraphCollected
 from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import Module
+from graphlint.static.index.project import Project
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.objects import Capture, Place
 from graphlint.static.life.soft import asks_for_graphs
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.static.syntax.traversal import called_name, calls_in, last_name, walk
 
 
 def sized_graphs(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tuple[GraphCollected, Place, Capture]]:
     """What is compiled to replay graphs, and called with what was marked before, by a function for that, perhaps."""
     marks = interpreter.lexicon.life["varying"]
-    if skips_sizes(interpreter):
-        return
-    asked = Holds(["compile", min(marks, key=len)])  # which stands in the others
+    marking = HoldsAny(sorted(marks), rf"\b(?:{'|'.join(marks)})\s*(?:\(|=\s*True\b)")
+    asked = (Holds(["compile"]), marking)
     for path in files:
-        if not interpreter.project.ask(path, asked):
+        if not all(interpreter.project.ask(path, one) for one in asked) or skips_sizes(interpreter):
             continue
         module = interpreter.project.module_at(path)
         made = (function_of(one) for one in module.index.all_functions())
@@ -42,7 +43,12 @@ def sized_graphs(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tu
 
 def skips_sizes(interpreter: Interpreter) -> bool:
     """Whether the project has a setting for graphs of varying sizes."""
-    return any(True for _ in interpreter.project.answering(HoldsAny([*interpreter.lexicon.life["skipping"]])))
+    return _holds(interpreter.project, tuple(sorted(interpreter.lexicon.life["skipping"])))
+
+
+@remembered_in_run
+def _holds(project: Project, words: tuple[str, ...]) -> bool:
+    return any(True for _ in project.answering(HoldsAny(words)))
 
 
 def _varies(node: ir.Node, marks: Set[str]) -> bool:
