@@ -10,6 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from torch.autograd.graph import saved_tensors_hooks  # noqa: E402
+from torch.distributions import Distribution, Normal, Uniform  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 
@@ -32,6 +33,27 @@ def test_what_runs_again_for_its_backward_pass_saves_its_arguments_alone(use_ree
         alone = len(saved)
         steps(x)
     assert (alone, saved[0].data_ptr()) == (1, x.data_ptr()) and len(saved) > alone + 1
+
+
+def _by_attribute(is_asked: bool) -> None:
+    Distribution._validate_args = is_asked
+
+
+@pytest.mark.parametrize("set_to", [Distribution.set_default_validate_args, _by_attribute])
+def test_distributions_check_nothing_once_that_is_set_for_all_of_them(
+    monkeypatch: pytest.MonkeyPatch, set_to: Any
+) -> None:
+    """What was made before neither; whoever asks for checks has them, which wait for a device (GL104)."""
+    monkeypatch.setattr(Distribution, "_validate_args", True)
+    before, outside = Uniform(0.0, 1.0), torch.tensor(2.0)
+    with pytest.raises(ValueError):
+        before.log_prob(outside)
+    set_to(False)
+    for unchecked in (before, Uniform(0.0, 1.0)):
+        unchecked.log_prob(outside)
+    Normal(0.0, -1.0)
+    with pytest.raises(ValueError):
+        Normal(0.0, -1.0, validate_args=True)
 
 
 @pytest.mark.parametrize("pick", [max, min])

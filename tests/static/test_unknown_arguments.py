@@ -150,7 +150,12 @@ SET = "Distribution.set_default_validate_args({})"
         (SET.format("False"), SET.format("True"), "", False),
         ("Distribution._validate_args = False", "pass", "", False),
         ("Distribution._validate_args = True", "pass", "", True),
-        ("self = Distribution\nself._validate_args = False", "pass", "", True),
+        (
+            "class Own(Distribution):\n    def __init__(self):\n        self._validate_args = False",
+            "pass",
+            "",
+            True,
+        ),
     ],
 )
 def test_a_default_is_what_the_module_sets_it_to(

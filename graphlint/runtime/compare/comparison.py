@@ -92,8 +92,12 @@ def _slot_names(kind: type) -> list[str]:
     """The attributes of a class's objects that are not in their `__dict__`, but for those that a subclass works out."""
     slots = [base.__dict__.get("__slots__", ()) for base in kind.__mro__]
     names = itertools.chain.from_iterable((given,) if isinstance(given, str) else given for given in slots)
-    held = {key: part for base in reversed(kind.__mro__) for key, part in vars(base).items()}
-    return [n for n in names if not n.startswith("__") and isinstance(held.get(n), MemberDescriptorType)]
+    return [name for name in names if not name.startswith("__") and isinstance(_held(kind, name), MemberDescriptorType)]
+
+
+def _held(kind: type, name: str) -> object:
+    """What a class, or the first base that has it, holds by a name: a descriptor as it is."""
+    return next((vars(base)[name] for base in kind.__mro__ if name in vars(base)), None)
 
 
 def entries(value: object, names: Mapping[int, str] | None = None) -> list[tuple[str, object]]:

@@ -16,7 +16,16 @@ from graphlint.static.findings.origins import handed_in
 from graphlint.static.index.parts import stores
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered_in_run
-from graphlint.static.syntax.traversal import assignments_in, given_for, holds, is_none, targets_of, walk
+from graphlint.static.syntax.traversal import (
+    assignments_in,
+    attribute_in,
+    fills_attribute,
+    given_for,
+    holds,
+    is_none,
+    targets_of,
+    walk,
+)
 from graphlint.values import members
 
 
@@ -24,7 +33,7 @@ def is_put_out_around(assumed: Iterable[Assumption], sites: tuple[Site, ...], ev
     """Whether something is asked for on a way that a block around the region has set to None."""
     nothing = _set_to_none(sites[0], evaluator) if sites else frozenset()
     return bool(nothing) and any(
-        _attribute(handed_in(asked, one.function, sites)) in nothing
+        attribute_in(handed_in(asked, one.function, sites)) in nothing
         for one in assumed
         if one.is_plain
         for test, outcome in one.asked
@@ -40,16 +49,6 @@ def _asked_for(test: ir.Expr, outcome: bool) -> ir.Expr | None:
         case ir.Name() | ir.Attribute():
             return test if outcome else None
     return None
-
-
-def _attribute(node: ir.Expr) -> str:
-    """The attribute that an expression reads."""
-    match node:
-        case ir.Attribute(attr=name):
-            return name
-        case ir.Call(func=ir.Name(id="getattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name))), *_]):
-            return name
-    return ""
 
 
 @remembered_in_run
@@ -85,9 +84,5 @@ def _is_set_there_alone(name: str, manager: Function, evaluator: Evaluator) -> b
         for part, _ in stores(module, name)
         if part.definition is not None
     }
-    given = (one for code in codes if code is not None and code is not manager.code for one in assignments_in(code))
-    return all(
-        is_none(one.value)
-        for one in given
-        if any(isinstance(target, ir.Attribute) and target.attr == name for target in targets_of(one))
-    )
+    others = (code for code in codes if code is not None and code is not manager.code)
+    return not any(fills_attribute(code, name) for code in others)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from graphlint.static.domain.contexts import Occurrence, Site
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, stands_before, targets_of, walk
+from graphlint.static.syntax.traversal import attributes_read, attributes_set, is_none, stands_before
 
 _KEEPING = "escaping-allocation"
 
@@ -22,15 +22,5 @@ def is_taken_up(occurrence: Occurrence, sites: tuple[Site, ...]) -> bool:
 
 
 def _takes_up(code: ir.Code, call: ir.Node, name: str) -> bool:
-    targets = {id(target) for one in assignments_in(code) for target in targets_of(one)}
-    read = any(
-        isinstance(part, ir.Attribute) and part.attr == name and id(part) not in targets and stands_before(call, part)
-        for part in walk(code.body)
-    )
-    return read and any(
-        isinstance(one.value, ir.Literal)
-        and one.value.value is None
-        and stands_before(call, one)
-        and any(isinstance(target, ir.Attribute) and target.attr == name for target in targets_of(one))
-        for one in assignments_in(code)
-    )
+    is_read = any(stands_before(call, one) for one in attributes_read(code, name))
+    return is_read and any(is_none(one.value) and stands_before(call, one) for one in attributes_set(code, name))

@@ -16,7 +16,15 @@ from graphlint.static.index.module import ClassDefinition, nested_class
 from graphlint.static.index.project import Project
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered_in_run
-from graphlint.static.syntax.traversal import calls_in, holds, last_name, stands_before, walk
+from graphlint.static.syntax.traversal import (
+    assignments_to,
+    attribute_in,
+    calls_in,
+    holds,
+    last_name,
+    stands_before,
+    walk,
+)
 
 _ANSWERS = (None, False)  # of a function that finds nothing against it
 
@@ -75,11 +83,7 @@ def _asked(caller: Function, test: ir.Expr) -> Iterator[Function]:
     """The function of the same object or module whose answer is asked for."""
     asked: list[ir.Expr | None] = [test]
     if isinstance(test, ir.Name):
-        asked = [
-            one.value
-            for one in walk(caller.code.body)
-            if isinstance(one, ir.Assign) and any(isinstance(t, ir.Name) and t.id == test.id for t in one.targets)
-        ]
+        asked = [one.value for one in assignments_to(caller.code, test.id)]
     for call in asked if len(asked) == 1 else ():
         match call:
             case ir.Call(func=ir.Attribute(value=ir.Name(id=receiver), attr=name)) if receiver == caller.receiver:
@@ -105,9 +109,7 @@ def _flags(test: ir.Expr) -> Iterator[str]:
     match test:
         case ir.Boolean(operator="or", left=left, right=right):
             yield from (*_flags(left), *_flags(right))
-        case ir.Attribute(attr=name):
-            yield name
-        case ir.Call(func=ir.Name(id="getattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name))), *_]):
+        case _ if name := attribute_in(test):
             yield name
 
 

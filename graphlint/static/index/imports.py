@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from itertools import accumulate
 
 from graphlint.static.index.module import Module
@@ -60,19 +60,28 @@ class Settings:
     def _imported(self, module: Module) -> Iterator[Module]:
         """The modules of the same package that a module imports."""
         top = module.name.partition(".")[0]
-        return (other for other in imports_of(module, self.project) if other.name.partition(".")[0] == top)
+        return _modules((name for name in _imported(module) if name.partition(".")[0] == top), self.project)
 
 
-def imports_of(module: Module, project: Project) -> Iterator[Module]:
-    """The modules of the project that a module imports, or takes names from, in whatever function."""
+def _modules(names: Iterable[str], project: Project) -> Iterator[Module]:
+    return (found for name in names if (found := project.module(name)) is not None)
+
+
+def _imported(module: Module) -> tuple[str, ...]:
+    """The names of what a module imports, or takes names from, in whatever function."""
     names = dict.fromkeys(module.index.stars)
     for imported in (one for several in module.index.imports.values() for one in several):
         names[imported.module] = None
         if imported.member is not None:
             names[f"{imported.module}.{imported.member}"] = None
-    for dots, source, plain in _INNER.findall(module.text):
+    for dots, source, plain in module.ask(_inner):
         names[plain or module.absolute(source, len(dots))] = None
-    yield from (found for name in names if (found := project.module(name)) is not None)
+    return tuple(names)
+
+
+def _inner(text: str) -> tuple[tuple[str, str, str], ...]:
+    """The imports in functions: the dots and the module of `from`, or the module of a plain import."""
+    return tuple(_INNER.findall(text))
 
 
 @remembered_in_run
@@ -81,8 +90,8 @@ def loaded_with(module: Module, project: Project) -> Set[Module]:
     found = {module}
     queue = [module]
     for one in queue:  # which grows
-        around = map(project.module, accumulate(one.name.split("."), "{}.{}".format))
-        new = {other for other in (*around, *imports_of(one, project)) if other is not None} - found
+        packages = accumulate(one.name.split("."), "{}.{}".format)
+        new = {*_modules((*packages, *_imported(one)), project)} - found
         found |= new
         queue += new
     return found

@@ -22,7 +22,6 @@ from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.static.syntax.traversal import is_none, targets_of, walk
 
 MIN_NAME = 5  # letters that make a name telling
-_SPREAD = ("attr (", "attr( ", "attr(\n", "attr(\r")  # how a call begins that is not written in one go
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +77,7 @@ def memo_in(project: Project, name: str, user: Module) -> Memo | None:
     if len(name) < MIN_NAME:
         return None
     top = user.name.partition(".")[0]
-    marks = [f"attr({name}", *_SPREAD]  # which few files hold: the pattern takes longer
-    for path in project.answering(HoldsAny(marks, rf"\b(?:has|get)attr\s*\(\s*{name}\s*,")):
+    for path in project.answering(HoldsAny([name], rf"attr\s*\(\s*{name}\s*,")):
         module = project.module_at(path)
         if module.name.partition(".")[0] != top and module not in loaded_with(user, project):
             continue

@@ -13,7 +13,6 @@ from graphlint.reading.questions import Holds, HoldsAny
 from graphlint.rule import GraphCollected
 from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import Module
-from graphlint.static.index.project import Project
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.objects import Capture, Place
@@ -41,14 +40,10 @@ def sized_graphs(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tu
                 yield GraphCollected(True, True, by_size=True), place, Capture.unseen(kind, place)
 
 
+@remembered_in_run
 def skips_sizes(interpreter: Interpreter) -> bool:
     """Whether the project has a setting for graphs of varying sizes."""
-    return _holds(interpreter.project, tuple(sorted(interpreter.lexicon.life["skipping"])))
-
-
-@remembered_in_run
-def _holds(project: Project, words: tuple[str, ...]) -> bool:
-    return any(True for _ in project.answering(HoldsAny(words)))
+    return any(True for _ in interpreter.project.answering(HoldsAny(sorted(interpreter.lexicon.life["skipping"]))))
 
 
 def _varies(node: ir.Node, marks: Set[str]) -> bool:

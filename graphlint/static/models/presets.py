@@ -24,8 +24,8 @@ def left_out(operation: Operation, frame: Frame, evaluator: Evaluator) -> Mappin
     return {name: value for name, value in _known(operation.name, frame, evaluator).items() if name in names}
 
 
-def as_left(made: ExternalObject, frame: Frame, evaluator: Evaluator) -> ExternalObject:
-    """An object with what else is known of how it was made."""
+def with_presets(made: ExternalObject, frame: Frame, evaluator: Evaluator) -> ExternalObject:
+    """An object as if it had been made with what is known of the parameters that were left out."""
     more = tuple(_known(made.cls, frame, evaluator).items())
     return replace(made, arguments=(*made.arguments, *more)) if more else made
 

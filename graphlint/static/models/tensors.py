@@ -20,7 +20,7 @@ from graphlint.static.facts import writes
 from graphlint.static.index.imports import Settings
 from graphlint.static.models import extents, indexing, results
 from graphlint.static.models.capture import Capture
-from graphlint.static.models.presets import as_left, left_out
+from graphlint.static.models.presets import left_out, with_presets
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import words_in
 from graphlint.static.writes.hyperparameters import with_values_of_groups
@@ -130,7 +130,7 @@ class Tensors:
         if isinstance(receiver, ExternalObject) and self.lexicon.is_optimizer(receiver.cls):
             receiver = with_values_of_groups(receiver, frame.module)
         if isinstance(receiver, ExternalObject):
-            receiver = as_left(receiver, frame, self.evaluator)
+            receiver = with_presets(receiver, frame, self.evaluator)
         if receiver is not None and operation.params and operation.params[0].name == "self":
             positional.insert(0, receiver)
         bound = operation.bind(positional, dict(arguments.keywords))

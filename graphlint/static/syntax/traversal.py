@@ -115,19 +115,39 @@ def counted_in(counted: ir.Expr) -> ir.Expr:
     return counted
 
 
+def attribute_in(node: ir.Expr | None) -> str | None:
+    """The attribute that an expression asks something for: `x.size`, or `getattr(x, "size", None)`."""
+    match node:
+        case ir.Attribute(attr=name):
+            return name
+        case ir.Call(func=ir.Name(id="getattr"), arguments=[_, ir.Argument(value=ir.Literal(value=str(name))), *_]):
+            return name
+    return None
+
+
+def attributes_set(code: ir.Code, name: str) -> Iterator[ir.Assign]:
+    """The assignments of a function to an attribute of this name, of whatever object."""
+    for one in assignments_in(code):
+        if any(isinstance(target, ir.Attribute) and target.attr == name for target in targets_of(one)):
+            yield one
+
+
+def attributes_read(code: ir.Code, name: str) -> Iterator[ir.Attribute]:
+    """Where a function asks something for an attribute of this name; to assign it is no reading."""
+    assigned = {id(target) for one in assignments_in(code) for target in targets_of(one)}
+    for part in walk(code.body):
+        if isinstance(part, ir.Attribute) and part.attr == name and id(part) not in assigned:
+            yield part
+
+
 def fills_attribute(code: ir.Code, name: str) -> bool:
     """Whether a function gives something an attribute of this name that is not None."""
-    given = (one for one in assignments_in(code) if one.value is not None and not is_none(one.value))
-    targets = (target for one in given for target in targets_of(one))
-    return any(isinstance(target, ir.Attribute) and target.attr == name for target in targets)
+    return any(one.value is not None and not is_none(one.value) for one in attributes_set(code, name))
 
 
 def reads_attribute(code: ir.Code, name: str) -> bool:
-    """Whether a function asks something for an attribute of this name; to assign it is no reading."""
-    assigned = {id(target) for one in assignments_in(code) for target in targets_of(one)}
-    return any(
-        isinstance(part, ir.Attribute) and part.attr == name and id(part) not in assigned for part in walk(code.body)
-    )
+    """Whether a function asks something for an attribute of this name."""
+    return any(True for _ in attributes_read(code, name))
 
 
 def blocks_in(statement: object) -> Iterator[ir.Block]:
