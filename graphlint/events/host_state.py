@@ -60,6 +60,14 @@ class HostDraw(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class HandedSeed(Event):
+    """A seed that whoever calls gives as a number, by a `name`; a kernel takes it at `used`, as `dropout.py:31`."""
+
+    name: str
+    used: str
+
+
+@dataclass(frozen=True, slots=True)
 class HostStateWrite(Event):
     """The region makes new host state out of what was there: it counts, or fills a container.
 

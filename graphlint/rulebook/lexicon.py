@@ -46,7 +46,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (
         "caches", "captures", "clocks", "constructs", "copies", "draws", "generators", "grows", "hooks", "looks",
-        "mutators", "optimizers", "prepares", "releases", "replays", "resets", "schedulers", "shows", "sweeps", "waits",
+        "mutators", "optimizers", "prepares", "releases", "replays", "resets", "schedulers", "seeds", "shows", "sweeps",
+        "waits",
     ),
     "operators": ("describes", "implements", "own"),
 }  # fmt: skip

@@ -83,6 +83,7 @@ class Taken(Source):
 
     context: Context = field(hash=True)
     name: str
+    function: Function = field(compare=False)
 
 
 @dataclass(slots=True, eq=False)

@@ -249,7 +249,7 @@ def updated(mapping: Mapping, given: Mapping) -> Mapping:
     for key, value in given.items:
         items[key] = join(before[key], value) if key in given.optional and key in before else value
     certain = dict(given.items).keys() - given.optional
-    optional = (mapping.optional | (given.optional - before.keys())) - certain
+    optional = mapping.optional.union(given.optional.difference(before)).difference(certain)
     others = [one.other for one in (mapping, given) if one.other is not None]
     return Mapping(tuple(items.items()), union(others) if others else None, optional)
 

@@ -29,6 +29,7 @@ from graphlint.static.writes.keys import incomplete_keys
 from graphlint.static.writes.passing import PassingGraphs
 from graphlint.static.writes.reaching import Reaching
 from graphlint.static.writes.schedules import Schedules
+from graphlint.static.writes.seeds import handed_seeds
 from graphlint.static.writes.sizes import too_small
 from graphlint.static.writes.stores import MUTATORS, Store, Written
 from graphlint.static.writes.timing import Timing, When
@@ -75,6 +76,7 @@ class Judged:
         yield from Kept(self.traces, self.writers).events()
         yield from Steps(self.traces, self.reaching.everywhere, Schedules(self.evaluator)).events()
         yield from incomplete_keys(self.traces)
+        yield from handed_seeds(self.traces)
         yield from EagerArguments(self.evaluator, self.traces).events()
         yield from too_small(self.traces)
         yield from passed_over(self.traces)

@@ -168,11 +168,12 @@ class Traces:
         if value is not None:
             if not is_plain(value):
                 return NOTHING
+            taken = Taken(frame.context, name, function)
             if not frame.regions:
-                return frozenset([Taken(frame.context, name)])
+                return frozenset([taken])
             owner = function.module if function.qualname == "<module>" else Scope(function.module, function.first_line)
             if any(parameter.name == name for parameter in function.code.parameters):
-                return frozenset([Taken(frame.context, name), self._reading(State(owner, name), node, value, frame)])
+                return frozenset([taken, self._reading(State(owner, name), node, value, frame)])
             state = State(owner, name)
         elif (held := dict(function.closure).get(name)) is not None:
             state = State(Scope(function.module, function.first_line), name) if is_plain(held) else None
@@ -258,7 +259,7 @@ class Traces:
         names = [parameter.name for parameter in function.code.parameters]
         for name, sources in self._arguments(names, node, frame):
             given[name] = given.get(name, NOTHING) | sources
-            self.given.setdefault(Taken(context, name), {}).update(dict.fromkeys(sources))
+            self.given.setdefault(Taken(context, name, function), {}).update(dict.fromkeys(sources))
         answers: set[Source] = set()
         for source in context.answers:
             own = isinstance(source, Taken) and source.context is context
@@ -277,8 +278,8 @@ class Traces:
         positional = [argument for argument in node.arguments if argument.keyword is None and not argument.star]
         offset = int(bool(names) and names[0] in ("self", "cls", "ctx"))
         for index, argument in enumerate(positional):
-            if offset + index < len(names) and (sources := self.of(argument.value, frame)):
-                yield names[offset + index], sources
+            if offset + index < len(names):
+                yield names[offset + index], self.of(argument.value, frame)
         for argument in node.arguments:
             if argument.keyword is not None:
                 yield argument.keyword, self.of(argument.value, frame)
