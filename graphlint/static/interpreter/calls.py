@@ -81,7 +81,7 @@ class Calls:
             held = {}
         qualname = code.name if outer.code is MODULE_CODE else f"{outer.qualname}.<locals>.{code.name}"
         closed = tuple(sorted(held.items()))
-        made = Function(code, outer.module, qualname, outer.first_line, outer.owner, closed, fresh & held.keys())
+        made = Function(code, outer.module, qualname, outer.first_line, outer.owner, closed, fresh.intersection(held))
         if not frame.in_region:
             self.closures.append(made)
         return made
