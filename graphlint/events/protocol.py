@@ -67,7 +67,7 @@ class GraphedMisuse(Event):
     `how` is `autocast` (with its cache), `hooks`, `buffer` (that requires a gradient), `parallel` (wrapped already),
     `samples` (that are no tensors), `unused input`, `unused parameter`, `again` (graphed before), `copied`,
     `inner hook` (of a part, afterwards), `sample gradient` (that real inputs have), `parameters` (frozen afterwards),
-    `summed` (gradients, from None) or `differentiated` (twice).
+    `reentrant` (checkpoints), `summed` (gradients, from None) or `differentiated` (twice).
     """
 
     how: str
