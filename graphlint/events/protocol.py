@@ -116,6 +116,11 @@ class SharedPool(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class SeparatePools(Event):
+    """Graphs for several sizes are kept, and each has a pool of its own."""
+
+
+@dataclass(frozen=True, slots=True)
 class NeverReplayed(Event):
     """A loop calls what is compiled to replay graphs with gradients on, no backward pass, and no mark of a new step."""
 
