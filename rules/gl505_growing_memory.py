@@ -4,16 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.rule import Confidence, GraphCollected, Growth, Hit, SharedPool, StateWrite, fresh_tensor
+from graphlint.rule import (
+    Confidence,
+    GraphCollected,
+    Growth,
+    Hit,
+    SeparatePools,
+    SharedPool,
+    StateWrite,
+    fresh_tensor,
+)
 
 _BOUND = "keep a fixed set of sizes, share one pool, and drop graphs with `reset()`"
 _PAD = 'pad to a few sizes, or compile it without graphs, as by `mode="max-autotune-no-cudagraphs"`'
 
 
-def detect(event: StateWrite | Growth | GraphCollected | SharedPool) -> Iterator[Hit]:
+def detect(event: StateWrite | Growth | GraphCollected | SharedPool | SeparatePools) -> Iterator[Hit]:
     if isinstance(event, SharedPool):
         said = "`{operation}` is another stream for each capture, and memory of the pool that they share stays with one"
         yield Hit(Confidence.MEDIUM, said, "make one stream for all captures that share a pool")
+        return
+    if isinstance(event, SeparatePools):
+        said = "`{operation}` gives the graph of each size a pool of its own, and all of them keep their memory"
+        instead = "give all of them one `pool=`, and capture the largest size first"
+        yield Hit(Confidence.MEDIUM, said, instead, is_note=True)
         return
     if isinstance(event, GraphCollected):
         by_key = "`{operation}` keeps one more graph, with its memory, for each new key, and nothing bounds how many"

@@ -23,6 +23,7 @@ _SAID = {
     "exchanged": "`{operation}` gives a graphed module other parts: its graphs go on with those of before",
     "keyword": "`{operation}` gives a graphed callable a keyword argument, which is refused",
     "summed": "`{operation}` sums up gradients of a graphed callable from None: each replay overwrites what was kept",
+    "reentrant": "`{operation}` runs a backward pass of its own, which is refused where a module is graphed",
     "differentiated": "`{operation}` differentiates a graphed callable twice: its gradient has no history",
 }
 _HELP = {
@@ -40,10 +41,11 @@ _HELP = {
     "parameters": "freeze parameters before graphing, or graph anew",
     "exchanged": "change the module before it is graphed, or graph it anew",
     "keyword": "pass it by its position",
+    "reentrant": "pass `use_reentrant=False`",
     "summed": "allocate gradients before, `p.grad = torch.zeros_like(p)`, and zero them in place",
     "differentiated": "keep `module.forward` of before graphing, and differentiate that",
 }
-_UNSURE = ("cold", "unused parameter", "sample gradient", "parameters")
+_UNSURE = ("cold", "reentrant", "unused parameter", "sample gradient", "parameters")
 
 
 def detect(event: GraphedMisuse) -> Iterator[Hit]:

@@ -67,7 +67,7 @@ class GraphedMisuse(Event):
     `how` is `autocast` (with its cache), `hooks`, `buffer` (that requires a gradient), `parallel` (wrapped already),
     `samples` (that are no tensors), `unused input`, `unused parameter`, `again` (graphed before), `copied`,
     `inner hook` (of a part, afterwards), `sample gradient` (that real inputs have), `parameters` (frozen afterwards),
-    `summed` (gradients, from None) or `differentiated` (twice).
+    `reentrant` (checkpoints), `summed` (gradients, from None) or `differentiated` (twice).
     """
 
     how: str
@@ -113,6 +113,11 @@ class FirstCall(Event):
 @dataclass(frozen=True, slots=True)
 class SharedPool(Event):
     """Captures share a pool of memory, and each of them is made on a stream of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeparatePools(Event):
+    """Graphs for several sizes are kept, and each has a pool of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,12 +24,14 @@ class Hit:
     """What a detector says of an event; without a message or help of its own, that of the page stands.
 
     `{operation}` in a message stands for the source text of the event. `related` are other places to look at.
+    What `is_note` costs memory or time alone, whatever else the page is about.
     """
 
     confidence: Confidence
     message: str | None = None
     help: str | None = None
     related: tuple[Related, ...] = ()
+    is_note: bool = False
 
 
 class Event:

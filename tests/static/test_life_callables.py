@@ -253,3 +253,52 @@ PART = "net.more = torch.nn.Linear(4, 4, bias=False).cuda()"
 def test_a_graphed_module_has_the_parts_that_it_was_graphed_with(tmp_path: Path, before: str, after: str) -> None:
     analysis = analyse(tmp_path, PARTS.format(before=before, after=after))
     assert [one for one in analysis.shown if one[2] == "GL703"] == analysis.expected
+
+
+RECOMPUTED = """
+import torch
+from torch.utils.checkpoint import checkpoint
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.saves_memory = False
+        self.inner = torch.nn.Linear(4, 4)
+
+    def forward(self, x):
+        {call}
+        return x * 2
+
+class Deep(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.blocks = torch.nn.ModuleList(Block() for _ in range(2))
+
+    def forward(self, x):
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+deep = Deep().cuda()
+sample = torch.randn(2, 4, device="cuda", requires_grad=True)
+{graphing}
+deep(torch.randn(2, 4, device="cuda", requires_grad=True)).sum().backward()
+"""
+GRAPHED = "deep = torch.cuda.make_graphed_callables(deep, (sample,))"
+
+
+@pytest.mark.parametrize(
+    ("call", "graphing"),
+    [
+        ("x = checkpoint(self.inner, x, use_reentrant=True)  # expect: GL703", GRAPHED),
+        ("x = checkpoint(self.inner, x, use_reentrant=False, preserve_rng_state=False)", GRAPHED),
+        ("x = checkpoint(self.inner, x, use_reentrant=True) if self.saves_memory else self.inner(x)", GRAPHED),
+        ("x = checkpoint(self.inner, x, use_reentrant=True)", "deep(sample)"),
+    ],
+    ids=["in a backward pass of its own", "in the same one", "only if asked to", "in no graph"],
+)
+def test_what_is_graphed_computes_nothing_again_by_a_backward_pass_of_its_own(
+    tmp_path: Path, call: str, graphing: str
+) -> None:
+    analysis = analyse(tmp_path, RECOMPUTED.format(call=call, graphing=graphing))
+    assert analysis.shown == analysis.expected

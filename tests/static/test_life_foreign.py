@@ -40,12 +40,15 @@ STREAM = "torch.cuda.current_stream().cuda_stream"
 OUTSIDE = {
     "an object is a kernel": "    scale(cupy.asarray(x), cupy.asarray(y))",
     "a function writes to an array": "    cupy.multiply(cupy.asarray(x), 2, out=cupy.asarray(y))",
+    "an operator changes an array": "    shared = cupy.from_dlpack(x)\n    shared *= 2",
     "a function was compiled": "    bump[1, 32](x, y)",
     "a stream of nothing is the default one": "    bump[1, 32, 0](x, y)",
     "a kernel is launched": "    warp.launch(add, dim=4, inputs=[x])",
 }
 INSIDE = {
     "the stream of torch is current": f"    with cupy.cuda.ExternalStream({STREAM}):\n        scale(x, y)",
+    "an operator works there": f"    with cupy.cuda.ExternalStream({STREAM}):\n        cupy.asarray(y)[:] = cupy.asarray(x) * 2",
+    "an operator of torch": "    y += x",
     "the launch gets a stream": f"    bump[1, 32, numba.cuda.external_stream({STREAM})](x, y)",
     "a block chooses the stream": "    with warp.ScopedStream(warp.stream_from_torch()):\n        warp.launch(add, 4)",
     "a keyword chooses it": "    warp.launch(add, dim=4, inputs=[x], stream=warp.stream_from_torch())",

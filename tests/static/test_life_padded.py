@@ -49,6 +49,7 @@ TOLD = {
     "a mean": {"computed": f"rows.square().mean(){MARK}"},
     "a mean of rows": {"computed": f"torch.mean(rows, 0){MARK}"},
     "a rest that is emptied": {"computed": f"rows.std(dim=0){MARK}", "filled": "self.x[:n] = x; self.x[n:].zero_()"},
+    "the least of all": {"computed": f"rows.amin(0){MARK}"},
     "shares of a batch": {"computed": f"rows.softmax(0){MARK}", "cut": "[:n]"},
     "a normalisation": {"net": "Net()", "net_mark": MARK, "cut": "[:n]"},
 }
@@ -60,6 +61,8 @@ SILENT = {
         "cut": "[:n]",
         "filled": 'self.x.fill_(float("-inf")); self.x[:n].copy_(x)',
     },
+    "the lesser of two": {"computed": "torch.min(rows, rows * 2)", "cut": "[:n]"},
+    "the least of a row": {"computed": "rows.amin(-1)", "cut": "[:n]"},
     "a sum": {"computed": "rows.sum(0)"},
     "weights that are filled": {
         "computed": "(rows.sum(-1) * self.w).mean()",

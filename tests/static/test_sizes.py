@@ -69,6 +69,40 @@ LARGEST = {
     "no answer of a filter": f"return next(filter(lambda s: s >= n, self.sizes)){TOLD}",
     "no answer in a list": f"return [s for s in self.sizes if s >= n][0]{TOLD}",
     "a default that is named so": f"return min((s for s in self.sizes if s >= n), default=self.most){TOLD}",
+    "those that fit, or the largest": f"""fits = [s for s in self.sizes if s >= n]
+        return fits[0] if fits else max(self.sizes){TOLD}""",
+    "those that fit, by a statement": f"""fits = [s for s in sorted(self.graphs) if n <= s]
+        if not fits:
+            return max(self.graphs){TOLD}
+        return min(fits)""",
+    "those that fit, by a name of it": f"""fits = [s for s in self.sizes if s >= n]
+        if len(fits) > 0:
+            size = fits[0]
+        else:
+            size = self.sizes[-1]{TOLD}
+        return size""",
+    "a handler": f"""try:
+            return next(s for s in self.sizes if s >= n)
+        except StopIteration:
+            return self.sizes[-1]{TOLD}""",
+    "no answer of min": f"return min(s for s in self.sizes if s >= n){TOLD}",
+    "no answer in those that fit": f"""fits = [s for s in self.sizes if s >= n]
+        return fits[0]{TOLD}""",
+    "no answer of keys": f"return next(s for s in sorted(self.graphs) if s >= n){TOLD}",
+    "those that fit, or none": """fits = [s for s in self.sizes if s >= n]
+        return fits[0] if fits else None""",
+    "those that fit, whatever is asked": f"""fits = [s for s in self.sizes if s >= n]
+        return fits[0] if self.is_small else max(self.sizes){TOLD}""",
+    "those that fit, looked at before": """fits = [s for s in self.sizes if s >= n]
+        if not fits:
+            return None
+        return fits[0]""",
+    "those that are small enough": """fits = [s for s in self.sizes if s <= n]
+        return fits[0] if fits else max(self.sizes)""",
+    "no answer of min, which is caught": """try:
+            return min(s for s in self.sizes if s >= n)
+        except ValueError:
+            return None""",
     "a default that is another": "return min((s for s in self.sizes if s >= n), default=self.fallback)",
     "a filter with a default": "return next(filter(lambda s: s >= n, self.sizes), None)",
     "the last in a list": "return [s for s in self.sizes if s >= n][-1]",
@@ -156,6 +190,17 @@ def test_sizes_may_be_the_keys_of_graphs(tmp_path: Path) -> None:
     picked = f"return min((s for s in self.graphs if s >= n), default=max(self.graphs)){TOLD}"
     expected, shown = picking(tmp_path, picked)
     assert expected == shown
+
+
+@pytest.mark.parametrize(
+    ("sizes", "added"),
+    [("sizes_for(most)", "pass"), (FIXED, "self.graphs[most] = self.captured(most)"), ("[1, 2, most]", "pass")],
+    ids=["of a function", "one more", "the largest request"],
+)
+def test_graphs_may_be_there_for_the_largest_request(tmp_path: Path, sizes: str, added: str) -> None:
+    """Nobody knows all the keys that a table of graphs has."""
+    expected, shown = picking(tmp_path, "return next(s for s in self.graphs if s >= n)", sizes, added)
+    assert expected == shown == []
 
 
 NEXT = "return next(s for s in self.sizes if s >= n)"

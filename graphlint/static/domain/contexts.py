@@ -47,6 +47,7 @@ class Occurrence:
     help: str | None = None
     assumed: Assumptions = ()
     related: tuple[Related, ...] = ()
+    is_note: bool = False
 
     @property
     def sure(self) -> Confidence:

@@ -176,7 +176,8 @@ def _holds(outer: Span, inner: Span) -> bool:
 
 def _finding(place: _Placed, rule: Rule) -> Finding:
     occurrence = place.occurrence
-    severity, is_soft = rule.severity, all(region.soft for region in place.regions)
+    severity = Severity.NOTE if occurrence.is_note else rule.severity
+    is_soft = all(region.soft for region in place.regions)
     if severity is Severity.ERROR and is_soft:
         severity = Severity.WARNING
     # A capture that is refused is noticed, and what it needs is run before; what others keep of it is not. Compilers

@@ -358,7 +358,7 @@ def _occurrence(place: Place, effect: str, report: Hit) -> Occurrence:
     if place.is_doubtful:
         confidence = Confidence(max(confidence - 1, Confidence.LOW))
     said = place.function.source(place.node), confidence, report.message, report.help
-    return Occurrence(effect, place.span, *said, place.assumed, report.related)
+    return Occurrence(effect, place.span, *said, place.assumed, report.related, report.is_note)
 
 
 def _widened(value: Value, variants: int) -> Value:

@@ -177,6 +177,11 @@ class Builtins(Reflection):
                 isinstance(x, (int, float, Symbol)) for x in given.positional
             ):
                 return Symbol(things_of(given.positional), read=read_in(given.positional))
+            case "min" | "max" | "any" | "all" | "sum" if isinstance(first, Container) and first.kind == "dict":
+                keys = [key for key, _ in first.keyed.values() if isinstance(key, (int, float))]
+                if not keys or first.is_open or len(keys) < len(first.keyed) or name not in ("min", "max"):
+                    return Symbol()  # and nothing that lies under the keys is read
+                return min(keys) if name == "min" else max(keys)
             case "dict.fromkeys" if isinstance(first, Container) and not first.is_open:
                 keys = first.elements if first.kind != "dict" else [key for key, _ in first.keyed.values()]
                 held = {identity(key): (key, given.get(1)) for key in keys}

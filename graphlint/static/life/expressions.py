@@ -124,6 +124,7 @@ class Expressions(Globals):
             target, iterable, tests = node.clauses[number]
 
             def body(value: Object) -> None:
+                loop.value, loop.began = value, self.ledger.now
                 self.store(target, value, inner, node)
                 answers = [self.known_truth(self.eval(test, inner)) for test in tests]
                 made.is_sifted |= None in answers
@@ -132,7 +133,7 @@ class Expressions(Globals):
 
             iterated = self.eval(iterable, inner)
             made.is_guessed |= not isinstance(iterated, (Container, range)) or getattr(iterated, "is_guessed", False)
-            with self.ledger.loop(frame.place(node)):
+            with self.ledger.loop(frame.place(node)) as loop:
                 self.iterate(iterated, inner, node, body)
 
         clause(0)

@@ -52,6 +52,13 @@ class Foreign(Listener):
         if call.owner is None and (is_written or call.name in self.kernels):
             self._launched(call.name, call.given.keywords.get("stream"), call.place)
 
+    def worked(self, things: tuple[Thing, ...], place: Place) -> None:
+        """An operator is applied to arrays of a library, which launches where it likes."""
+        for one in things if self.ledger.capture is not None else ():
+            made = self.ledger.origin(one)
+            if made is not None and made.owner is None and f"{_library(made.name)}.*" in self.kernels:
+                self._launched(made.name, None, place)
+
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
         if not isinstance(module, Made):
             return

@@ -134,6 +134,8 @@ def _is_again(capture: Capture, other: Capture) -> bool:
     """Whether a capture is of the same region as another one, and reads the same, by the same local names too."""
     if other.region != capture.region or _numbers(capture) != _numbers(other):
         return False
+    if capture.modules.keys() != other.modules.keys():
+        return False
     names, others = _locals_of(capture), _locals_of(other)
     is_same = all(_are_alike(others.get(name, value), value) for name, value in names.items())
     own = [root for root in capture.reads if not any(_are_alike(root, one) for one in other.reads)]

@@ -61,6 +61,7 @@ from graphlint.static.life.padded import Padded
 from graphlint.static.life.picked import Picked
 from graphlint.static.life.pinned import Pinned
 from graphlint.static.life.players import Runs
+from graphlint.static.life.pools import OwnPools, Pools
 from graphlint.static.life.process import Process
 from graphlint.static.life.programs import Program, Programs
 from graphlint.static.life.protocol import Protocol
@@ -73,7 +74,7 @@ from graphlint.static.life.streams import Streams
 from graphlint.static.life.threads import THREADS, Threads
 from graphlint.static.life.undone import Left, Undone
 from graphlint.static.life.unrefreshed import Unrefreshed
-from graphlint.static.life.warmups import Pools, WarmUps
+from graphlint.static.life.warmups import WarmUps
 from graphlint.static.life.ways import rehearse
 from graphlint.static.life.witness import Testimony, Witness
 from graphlint.static.life.workers import Workers
@@ -311,6 +312,7 @@ class Rehearsal:
             Forks(self._tell, streams),
             WarmUps(self._tell, streams, silence, life["gradients"], self.interpreter.lexicon.applied),
             Pools(self._tell, streams),
+            OwnPools(self._tell),
             Examples(self._tell),
             Empty(self._tell, life["uploads"]),
             Testimony(self.witness),
@@ -368,7 +370,7 @@ class Rehearsal:
         for detector in self.detectors.get(type(event), ()):
             for hit in detector.reports(event):
                 sure = min(hit.confidence, most)
-                said = hit.message, hit.help, (), hit.related
+                said = hit.message, hit.help, (), hit.related, hit.is_note
                 occurrence = Occurrence(detector.effect, place.span, place.text, sure, *said)
                 told = Told(occurrence, place.name, place.way, capture.region, self.turn)
                 self._add((detector.effect, place.span), told)

@@ -1,4 +1,4 @@
-"""What a callable is graphed with: sample arguments that are no tensors, and what its output does not depend on."""
+"""What a callable is graphed with: samples that are no tensors, what its output does not depend on, checkpoints."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Collection, Iterator
 from graphlint.static.domain.program import Function, function_of
 from graphlint.static.life.objects import PLAIN, Instance, Made, Object, Place, Thing
 from graphlint.static.life.record import Call
-from graphlint.static.life.tensors import has_gradient
+from graphlint.static.life.tensors import has_gradient, modules_in
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import calls_in, walk
 
 
 def told_of_samples(
@@ -18,6 +18,7 @@ def told_of_samples(
     """What is wrong with the samples, or unused by the callable, and where."""
     if any(isinstance(sample, PLAIN) for sample in samples):
         yield "samples", call.place
+    yield from (("reentrant", place) for place in _reentrant(target))
     if call.given.keywords.get("allow_unused_input") is True or not isinstance(target, Instance):
         return
     forward = _forward(target)
@@ -29,6 +30,23 @@ def told_of_samples(
             yield "unused input", Place(forward, forward.code.body[-1])
     if _unused_children(target):
         yield "unused parameter", call.place
+
+
+def _reentrant(target: Object) -> Iterator[Place]:
+    """Where a module, or one in it, computes parts again by a backward pass inside of the backward pass."""
+    for definition in dict.fromkeys(one.cls for one in modules_in(target) if isinstance(one, Instance)):
+        for method in (function_of(found[-1], definition) for found in definition.methods.values() if found):
+            for part in calls_in(method.code) if method is not None else ():
+                given = {one.keyword: one.value for one in part.arguments}.get("use_reentrant")
+                is_asked = isinstance(given, ir.Literal) and given.value is True
+                if method is not None and is_asked and not _is_optional(part, method.code):
+                    yield Place(method, part)
+
+
+def _is_optional(part: ir.Node, code: ir.Code) -> bool:
+    """Whether a condition of a function decides whether something in it runs."""
+    branches = (one for one in walk(code.body) if isinstance(one, (ir.If, ir.Conditional)))
+    return any(inner is part for one in branches for inner in walk(one))
 
 
 def _forward(module: Instance) -> Function | None:

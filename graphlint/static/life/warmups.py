@@ -1,10 +1,10 @@
-"""Whether what a region calls was called before it, on which stream, and what a graph shares with other ones."""
+"""Whether what a region calls was called before it, and on which stream."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from graphlint.rule import FirstCall, OutsideDependency, SharedPool
+from graphlint.rule import FirstCall, OutsideDependency
 from graphlint.static.domain.program import function_of
 from graphlint.static.index.module import Module, nested_class
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
@@ -126,30 +126,3 @@ def _is_run_elsewhere(capture: Capture) -> bool:
             if other is not None and is_other and other.source(call.func) in spelt:
                 return True
     return False
-
-
-@dataclass
-class Pools(Listener):
-    """Follows one run: memory of a pool that several captures share is only used again on the stream that took it."""
-
-    tell: Tell
-    streams: Streams
-    used: dict[Thing, Made] = field(default_factory=dict)  # pools, and the stream that took their memory
-
-    def began(self, capture: Capture) -> None:
-        if not isinstance(capture.manager, Made) or not isinstance(capture.owner, Frame):
-            return
-        given, owner = capture.manager.given, capture.owner
-        pool, stream = given.get(1, given.get("pool")), given.get(2, given.get("stream"))
-        if not isinstance(pool, Thing) or not isinstance(stream, Made) or stream.made is None:
-            return
-        if stream in self.streams.aliases:
-            return  # the current one, or that of the device
-        if self.used.setdefault(pool, stream) is not stream and self.used[pool].made == stream.made:
-            self.tell(SharedPool(), stream.made, capture)  # each round of a loop makes one
-            return
-        is_new = stream.made.function.code is owner.function.code and stream.made.way == owner.way and owner.way
-        made = pool.made
-        is_own = made is not None and made.function.code is owner.function.code
-        if is_new and not is_own and owner.function.code.name != "__init__":
-            self.tell(SharedPool(), stream.made, capture)

@@ -243,7 +243,7 @@ class Judged:
             return "flag"
         if "number" in kinds or read.is_number:
             return "number"
-        everywhere = {self._kind_of(written) for written in self.writers.of(read.state)}
+        everywhere = {self._kind_of(_item_in(written, read.state)) for written in self.writers.of(read.state)}
         return "number" if "number" in everywhere else "flag" if "flag" in everywhere else "other"
 
 
@@ -262,6 +262,19 @@ def _precedes(written: Written, read: Read) -> bool:
     made = function.line_of(function.code)
     is_around = function.qualname.startswith(f"{written.qualname}.<locals>.")
     return is_around and store.line < made and not any(first <= made <= last for first, last in store.loops)
+
+
+def _item_in(written: Written, state: State) -> Written:
+    """What a statement writes under a key, where it writes a table or a list with that: `weights = [0.0]`."""
+    items: dict[object, ast.expr] = {}
+    match written.store.value:
+        case ast.List(elts=elements) | ast.Tuple(elts=elements):
+            items = dict(enumerate(elements))
+        case ast.Dict(keys=keys, values=values):
+            known = zip(keys, values, strict=True)
+            items = {key.value: value for key, value in known if isinstance(key, ast.Constant)}
+    item = items.get(state.key) if state.key is not None else None
+    return written if item is None else replace(written, store=replace(written.store, value=item))
 
 
 def _by_region(late: tuple[tuple[Written, When], ...], traces: Traces) -> bool:

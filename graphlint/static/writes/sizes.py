@@ -19,14 +19,13 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_in, calls_in, last_name, walk
 from graphlint.static.syntax.trees import endings, nodes_in, tree_of
+from graphlint.static.writes.filtered import asked_of, ending_with_the_largest, is_largest, without_an_answer
 from graphlint.static.writes.listed import is_open
 from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
 
 _PICKING = ("max", "0", "1", "bisect", "next", "min")  # one of them says which is the largest, or where it stands
-_MOST = ("largest", "max_", "most")  # how names begin that say so, too
 _RECEIVERS = ("self", "cls")
-_FITS = (ast.GtE, ast.Gt, ast.LtE, ast.Lt)
 
 
 def too_small(traces: Traces) -> Iterator[tuple[Place, Event]]:
@@ -70,11 +69,20 @@ def captured(module: Module, openers: Set[Function]) -> set[str]:
                 found |= {name for _, iterable, _ in clauses for name in _names(iterable)}
             case ir.Assign(targets=targets):
                 found |= {name for one in targets if isinstance(one, ir.Subscript) for name in _names(one.value)}
+    for one in (one for code in codes for one in assignments_in(code)):
+        made = [part for part in walk(one.value) if isinstance(part, ir.Comprehension)] if one.value is not None else ()
+        if any(names & _callees(part) for part in made):
+            found |= {name for target in one.targets for name in _names(target)}
     named = (one for code in codes for one in assignments_in(code) if one.value is not None)
     behind = [
         one.value for one in named if any(isinstance(target, ir.Name) and target.id in found for target in one.targets)
     ]
     return found.union(*(_names(value) for value in behind if value is not None))
+
+
+def _callees(node: ir.Node) -> set[str | None]:
+    """The names of what is called in an expression."""
+    return {last_name(part.func) for part in walk(node) if isinstance(part, ir.Call)}
 
 
 def _called(qualname: str) -> str | None:
@@ -113,6 +121,8 @@ def picks_in(source: str) -> tuple[Pick, ...]:
     largest += [one for node in nodes for one in _of_call(node)]
     largest += _of_place(tree) if "bisect" in source else ()
     picks = [Pick(pos_of(node), asked, _named_in(node), "largest") for node, asked in largest]
+    picks += [Pick(pos_of(one.node), one.asked, _named_in(one.sizes), "largest") for one in ending_with_the_largest(tree)]
+    picks += [Pick(pos_of(one.node), one.asked, _named_in(one.sizes), "unanswered") for one in without_an_answer(tree)]
     for node in nodes:
         picks += [Pick(pos_of(node), asked, _named_in(node), "nearest") for asked in _nearest(node)]
         picks += [Pick(pos_of(node), asked, _named_in(sizes), "unanswered") for sizes, asked in _unanswered(node)]
@@ -176,7 +186,7 @@ def _unanswered(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
             ast.Call(func=ast.Name(id="next"), args=[ast.GeneratorExp(generators=[one])])
             | ast.Subscript(value=ast.ListComp(generators=[one]), slice=ast.Constant(value=0))
         ):
-            asked = [(one.iter, _asked(test, one.target)) for test in one.ifs]
+            asked = [(one.iter, asked_of(test, one.target)) for test in one.ifs]
         case ast.Call(
             func=ast.Name(id="next"),
             args=[
@@ -186,7 +196,7 @@ def _unanswered(node: ast.AST) -> Iterator[tuple[ast.expr, str]]:
                 )
             ],
         ):
-            asked = [(sizes, _asked(test, ast.Name(id=size)))]
+            asked = [(sizes, asked_of(test, ast.Name(id=size)))]
         case _:
             return
     yield from ((sizes, name) for sizes, name in asked if name is not None and not name.isdigit())
@@ -268,8 +278,8 @@ def _bisected(node: ast.expr) -> Iterator[tuple[str, str]]:
 
 def _of_default(call: ast.AST, sizes: ast.GeneratorExp, default: ast.expr) -> Iterator[tuple[ast.AST, str]]:
     (one, *_) = sizes.generators
-    tests = [_asked(test, one.target) for test in one.ifs]
-    if len(tests) == 1 and tests[0] is not None and _is_largest(default, one.iter):
+    tests = [asked_of(test, one.target) for test in one.ifs]
+    if len(tests) == 1 and tests[0] is not None and is_largest(default, one.iter):
         yield call, tests[0]
 
 
@@ -299,33 +309,9 @@ def _of_loops(block: list[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
             case _:
                 continue
         where, target, test, value, sizes = found
-        asked = _asked(test, target)
-        if asked is not None and _is_largest(value, sizes):
+        asked = asked_of(test, target)
+        if asked is not None and is_largest(value, sizes):
             yield where, asked
-
-
-def _asked(test: ast.expr, size: ast.expr) -> str | None:
-    """What a size is compared with, as it is spelt."""
-    match test:
-        case ast.Compare(left=left, ops=[sign], comparators=[right]) if isinstance(sign, _FITS):
-            sides = {ast.unparse(left), ast.unparse(right)} - {ast.unparse(size)}
-            return sides.pop() if len(sides) == 1 else None
-    return None
-
-
-def _is_largest(value: ast.expr, sizes: ast.expr) -> bool:
-    """Whether a value is the largest of some sizes, or the last of them."""
-    match sizes:
-        case ast.Call(func=ast.Name(id="sorted"), args=[one]):
-            sizes = one
-    match value:
-        case ast.Call(func=ast.Name(id="max"), args=[one]):
-            return ast.dump(one) == ast.dump(sizes)
-        case ast.Subscript(value=one, slice=ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=1))):
-            return ast.dump(one) == ast.dump(sizes)
-        case ast.Name(id=name) | ast.Attribute(attr=name):
-            return name.lower().startswith(_MOST)
-    return False
 
 
 def _is_refused(tree: ast.AST, asked: str) -> bool:
