@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from graphlint import values
+from graphlint.static.models.containers import updated
 from graphlint.values import UNKNOWN, Const, Host, Mapping, Sequence, Value, join, limit_depth
 
 
@@ -40,3 +41,11 @@ def test_what_containers_share_is_joined_once() -> None:
     joined = join(doubled(Const("left"), 8), doubled(Const("right"), 8))
     assert values._kept_union.cache_info().misses < 8  # of 255 pairs that are in it
     assert limit_depth(joined) == limit_depth(doubled(join(Const("left"), Const("right")), 8))
+
+
+def test_a_mapping_has_a_hash_after_an_update() -> None:
+    """Which keys it may lack stays a frozen set, so that it can be an argument that summaries are kept by."""
+    may_lack = Mapping(((Const("a"), UNKNOWN), (Const("b"), UNKNOWN)), None, frozenset({Const("a"), Const("b")}))
+    surely = Mapping(((Const("a"), UNKNOWN),))
+    assert {updated(may_lack, surely).optional, updated(surely, may_lack).optional} == {frozenset({Const("b")})}
+    assert len({updated(may_lack, surely), updated(surely, may_lack)}) == 1
