@@ -225,6 +225,6 @@ def _arguments(interpreter: Interpreter, function: Function, receiver: Value | N
             value = union((interpreter.refine(UNKNOWN, parameter, function), value))
         keywords[parameter.name] = on_device(value)
     others = ((name, value) for name, value in given.keywords if name not in keywords)
-    optional = given.optional - keywords.keys()
+    optional = given.optional.difference(keywords)
     positional = () if receiver is None else (receiver,)
     return Arguments(positional, (*keywords.items(), *others), None, given.double_star, optional)
