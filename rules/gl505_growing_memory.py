@@ -16,6 +16,7 @@ from graphlint.rule import (
 )
 
 _BOUND = "keep a fixed set of sizes, share one pool, and drop graphs with `reset()`"
+_TENSOR = "keep the number in a tensor of the device, and change it there"
 _PAD = 'pad to a few sizes, or compile it without graphs, as by `mode="max-autotune-no-cudagraphs"`'
 
 
@@ -33,8 +34,10 @@ def detect(event: StateWrite | Growth | GraphCollected | SharedPool | SeparatePo
         by_key = "`{operation}` keeps one more graph, with its memory, for each new key, and nothing bounds how many"
         anew = "`{operation}` keeps each graph that is captured anew, with its memory, and resets none"
         by_size = "`{operation}` is asked for graphs, and for sizes that vary: torch records and keeps a graph for each"
-        said = by_size if event.by_size else by_key if event.by_key else anew
-        yield Hit(Confidence.MEDIUM if event.is_sure else Confidence.LOW, said, _PAD if event.by_size else _BOUND)
+        by_number = "`{operation}` gives a number that counts up: torch records and keeps a graph for each"
+        said = by_number if event.by_number else by_size if event.by_size else by_key if event.by_key else anew
+        instead = _TENSOR if event.by_number else _PAD if event.by_size else _BOUND
+        yield Hit(Confidence.MEDIUM if event.is_sure else Confidence.LOW, said, instead)
         return
     fresh = fresh_tensor(event.value)
     if fresh is not None and (isinstance(event, Growth) or event.enlarges):

@@ -198,12 +198,14 @@ class RepeatedState(Event):
 class GraphCollected(Event):
     """A graph is kept in a container that nothing bounds: under a `key` of what the caller gave, or beside its like.
 
-    Where it is torch that keeps it, for each `size` that the program says will vary, there is no container to be seen.
+    Where it is torch that keeps it, for each `size` that the program says will vary, or each `number` that a loop
+    counts up to, there is no container to be seen.
     """
 
     by_key: bool
     is_sure: bool
     by_size: bool = False
+    by_number: bool = False
 
 
 @dataclass(frozen=True, slots=True)

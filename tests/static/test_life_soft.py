@@ -51,6 +51,50 @@ def test_arguments_that_are_graphed_or_need_not_be_are_silent(tmp_path: Path, na
     assert not analyse(tmp_path, FUNCTION.format(options=options, body=body, other=other)).shown
 
 
+NUMBERED = """
+import sys
+import torch
+
+@torch.compile({options})
+def step(x, number):
+    return torch.tanh(x) * number
+
+def main(rounds):
+    x, number = torch.randn(4, device="cuda"), {start}
+    {loop}
+        torch.compiler.cudagraph_mark_step_begin()
+        y = step(x, number){mark}
+        {after}
+
+main(int(sys.argv[1]))
+"""
+COUNTED = {
+    "the number of the round": (GRAPHED, "0", "for number in range(rounds):", "pass", True),
+    "a number that is added to": (GRAPHED, "0", "for _ in range(rounds):", "number += 1", True),
+    "it is counted until something comes": (
+        GRAPHED,
+        "3",
+        "while y.sum() > 0 if number > 3 else True:",
+        "number += 2",
+        True,
+    ),
+    "nothing is graphed": (PLAIN, "0", "for number in range(rounds):", "pass", False),
+    "there are four rounds": (GRAPHED, "0", "for number in range(4):", "pass", False),
+    "a tensor counts": (GRAPHED, "torch.zeros((), device='cuda')", "for _ in range(rounds):", "number += 1", False),
+    "the number stays": (GRAPHED, "2", "for _ in range(rounds):", "pass", False),
+    "it is one of a list": (GRAPHED, "0", "for number in sys.path:", "pass", False),
+}
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_number_that_counts_up_asks_for_one_graph_after_the_other(tmp_path: Path, name: str) -> None:
+    options, start, loop, after, is_told = COUNTED[name]
+    mark = "  # expect: GL505" if is_told else ""
+    program = NUMBERED.format(options=options, start=start, loop=loop, after=after, mark=mark)
+    analysis = analyse(tmp_path, program)
+    assert analysis.shown == analysis.expected
+
+
 MODULE = """
 import torch
 

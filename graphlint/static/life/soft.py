@@ -29,6 +29,8 @@ from graphlint.static.life.objects import (
 from graphlint.static.life.record import Call
 from graphlint.static.life.silence import Silence
 from graphlint.static.life.tensors import has_gradient, tensors_of
+from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import called_name, last_name, walk
 
 MARKS = frozenset({"cudagraph_mark_step_begin", "mark_step_begin"})
 
@@ -70,6 +72,8 @@ class Soft(Lent):
         self._examine(module, given, place)
         if module.made is not None and not self.sized.isdisjoint(tensors_of(Container(elements=list(given)))):
             self.tell(GraphCollected(True, True, by_size=True), module.made, self._region(module))
+        if any(self._counts(one, place) for one in given):
+            self.tell(GraphCollected(True, True, by_number=True), place, self._region(module))
         is_waiting = not self.silence.is_silent and any(has_gradient(one, ()) for one in tensors_of(result))
         if not self.marks_steps and not (self.is_waiting and is_waiting):
             self._step([one.root for value in given for one in tensors_of(value)])
@@ -97,6 +101,18 @@ class Soft(Lent):
                 if write.is_sure and inner and inner[0].line == place.line and inner[0].path == place.path:
                     self.tell(Uncaptured("written"), write.place, self._region(module))
                     break
+
+    def _counts(self, value: Object, place: Place) -> bool:
+        """Whether a call is given the number of a round, of which nobody knows how many there are."""
+        here = [one for one in self.ledger.loops if one.place.function.code is place.function.code]
+        loop = here[-1].place.node if here else None
+        if not isinstance(loop, (ir.For, ir.While)) or isinstance(here[-1].value, int):
+            return False
+        if isinstance(loop, ir.For) and value is here[-1].value:
+            return isinstance(loop.iterable, ir.Call) and called_name(loop.iterable) == "range"
+        counted = {last_name(part.target) for part in walk(loop.body) if isinstance(part, ir.AugAssign)}
+        given = place.node.arguments if isinstance(place.node, ir.Call) else ()
+        return type(value) is int and any(last_name(one.value) in counted for one in given)
 
     def finished(self) -> None:
         for module, (place, number) in self.loops.items():

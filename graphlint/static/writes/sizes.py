@@ -121,7 +121,9 @@ def picks_in(source: str) -> tuple[Pick, ...]:
     largest += [one for node in nodes for one in _of_call(node)]
     largest += _of_place(tree) if "bisect" in source else ()
     picks = [Pick(pos_of(node), asked, _named_in(node), "largest") for node, asked in largest]
-    picks += [Pick(pos_of(one.node), one.asked, _named_in(one.sizes), "largest") for one in ending_with_the_largest(tree)]
+    picks += [
+        Pick(pos_of(one.node), one.asked, _named_in(one.sizes), "largest") for one in ending_with_the_largest(tree)
+    ]
     picks += [Pick(pos_of(one.node), one.asked, _named_in(one.sizes), "unanswered") for one in without_an_answer(tree)]
     for node in nodes:
         picks += [Pick(pos_of(node), asked, _named_in(node), "nearest") for asked in _nearest(node)]
