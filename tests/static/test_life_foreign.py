@@ -47,7 +47,7 @@ OUTSIDE = {
 }
 INSIDE = {
     "the stream of torch is current": f"    with cupy.cuda.ExternalStream({STREAM}):\n        scale(x, y)",
-    "an operator works there": f"    with cupy.cuda.ExternalStream({STREAM}):\n        cupy.asarray(y)[:] = cupy.asarray(x) * 2",
+    "an operator works there": f"    with cupy.cuda.ExternalStream({STREAM}):\n        z = cupy.asarray(x) * 2",
     "an operator of torch": "    y += x",
     "the launch gets a stream": f"    bump[1, 32, numba.cuda.external_stream({STREAM})](x, y)",
     "a block chooses the stream": "    with warp.ScopedStream(warp.stream_from_torch()):\n        warp.launch(add, 4)",

@@ -50,7 +50,11 @@ PLAIN = {
 MARK = "  # expect: GL505"
 CASES = {
     "one for each": {"mark": MARK},
-    "one for each that is appended": {"mark": MARK, "before": "self.all = []", "kept": "self.all.append((graph, held, y))"},
+    "one for each that is appended": {
+        "mark": MARK,
+        "before": "self.all = []",
+        "kept": "self.all.append((graph, held, y))",
+    },
     "sizes that nobody knows": {"mark": MARK, "sizes": "net.sizes"},
     "a shared pool": {"pool": ", pool=pool"},
     "that of the first one": {

@@ -62,6 +62,18 @@ LARGEST = {
     "the last place": f"return self.sizes[min(bisect.bisect_left(self.sizes, n), len(self.sizes) - 1)]{TOLD}",
     "the last place, by a name": f"""place = bisect.bisect_left(self.sizes, n)
         return self.sizes[min(place, len(self.sizes) - 1)]{TOLD}""",
+    "the last place, behind the end": f"""place = bisect.bisect_left(self.sizes, n)
+        if place == len(self.sizes):
+            place -= 1{TOLD}
+        return self.sizes[place]""",
+    "the last one, behind the end": f"""place = bisect.bisect_left(self.sizes, n)
+        if place >= len(self.sizes):
+            return self.sizes[-1]{TOLD}
+        return self.sizes[place]""",
+    "none behind the end": """place = bisect.bisect_left(self.sizes, n)
+        if place == len(self.sizes):
+            return None
+        return self.sizes[place]""",
     "the last place, which has a name": f"""place = min(bisect.bisect_left(self.sizes, n), len(self.sizes) - 1){TOLD}
         return self.sizes[place]""",
     "the nearest": f"return min(self.sizes, key=lambda s: abs(s - n)){TOLD}",

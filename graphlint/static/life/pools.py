@@ -1,4 +1,4 @@
-"""The memory of graphs: a pool that several captures share, and pools of their own that graphs of several sizes have."""
+"""The memory of graphs: a pool that several captures share, and a pool of its own for the graph of each size."""
 
 from __future__ import annotations
 
