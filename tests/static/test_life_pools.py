@@ -65,6 +65,7 @@ CASES = {
     "one size": {"made": 'held = torch.zeros(8, 8, device="cuda")'},
     "a single graph": {"sizes": "(4,)"},
     "graphs that go again": {"kept": "graph.replay()"},
+    "graphs that are replayed as they come": {"kept": "graph.replay()\n            self.table[n] = graph, held, y"},
 }
 
 

@@ -41,7 +41,10 @@ class Pools(Listener):
 
 @dataclass
 class OwnPools(Listener):
-    """Follows one run: of graphs for several sizes one is replayed at a time, and each keeps all that it needs."""
+    """Follows one run: of graphs for several sizes one is replayed at a time, and each keeps all that it needs.
+
+    Graphs that are captured when they are asked for come one by one, and nobody knows how many.
+    """
 
     tell: Tell
     kept: dict[ir.Node, Capture] = field(default_factory=dict)  # by what opens the region
@@ -52,7 +55,7 @@ class OwnPools(Listener):
             if capture is None or not isinstance(capture.manager, Made) or _has_pool(capture.manager):
                 continue
             before = self.kept.setdefault(capture.place.node, capture)
-            if before is not capture and _is_of_other_size(capture, before):
+            if before is not capture and not before.replays and _is_of_other_size(capture, before):
                 self.tell(SeparatePools(), capture.place, capture)
 
 
