@@ -63,14 +63,14 @@ def ending_with_the_largest(tree: ast.AST) -> Iterator[Missing]:
 
 
 def without_an_answer(tree: ast.AST) -> Iterator[Missing]:
-    """`min(s for s in sizes if s >= n)`, and `fits[0]` and `min(fits)` where nothing asks whether there are some."""
+    """`fits[0]`, where nothing asks whether there are some; `min(fits)` refuses a request in words that say why."""
     nodes = nodes_in(tree)
     lists = _named_lists(nodes)
     loads = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
     caught = {id(part) for node in nodes if isinstance(node, ast.Try) for one in node.body for part in nodes_in(one)}
     for node in nodes:
         match node:
-            case ast.Call(func=ast.Name(id="min")) | ast.Subscript(value=ast.Name()) if id(node) not in caught:
+            case ast.Subscript(value=ast.Name()) if id(node) not in caught:
                 one = _filter_of(node, lists)
             case _:
                 continue
