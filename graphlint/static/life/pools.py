@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from graphlint.rule import SeparatePools, SharedPool
@@ -47,12 +48,15 @@ class OwnPools(Listener):
     """
 
     tell: Tell
+    is_foreign: Callable[[Capture], bool]  # a capture of another library, which has pools of its own kind
     kept: dict[ir.Node, Capture] = field(default_factory=dict)  # by what opens the region
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
         for graph in directly_in(value) if self.ledger.capture is None else ():
             capture = self.ledger.latest.get(graph)
-            if capture is None or not isinstance(capture.manager, Made) or _has_pool(capture.manager):
+            if capture is None or not isinstance(capture.manager, Made) or self.is_foreign(capture):
+                continue
+            if _has_pool(capture.manager):
                 continue
             before = self.kept.setdefault(capture.place.node, capture)
             if before is not capture and not before.replays and _is_of_other_size(capture, before):

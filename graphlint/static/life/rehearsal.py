@@ -311,7 +311,7 @@ class Rehearsal:
             Backward(self._tell, streams),
             Forks(self._tell, streams),
             WarmUps(self._tell, streams, silence, life["gradients"], self.interpreter.lexicon.applied),
-            *(Pools(self._tell, streams), OwnPools(self._tell)),
+            *(Pools(self._tell, streams), OwnPools(self._tell, self._is_foreign)),
             Examples(self._tell),
             Empty(self._tell, life["uploads"]),
             Testimony(self.witness),
