@@ -38,10 +38,11 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "life": (
         "adding", "apart", "arrays", "batched", "benchmark", "buffers", "casting", "choosing", "collective",
         "compiling", "convolution", "counting", "current", "default", "drawing", "environment", "filling", "foreign",
-        "generators", "gradients", "hooks", "indexing", "inferring", "kernels", "lasting", "launches", "lazy",
-        "loaders", "modal", "ordering", "pairs", "parameters", "placing", "posting", "product", "reducing", "replays",
-        "scripting", "selecting", "settings", "single", "sized", "skipping", "stateful", "states", "streams", "telling",
-        "training", "transform", "turning", "unfilled", "uploads", "varying", "waiting", "weak",
+        "generators", "gradients", "hooks", "indexing", "inferring", "kernels", "lasting", "launches",
+        "launching", "lazy", "loaders", "modal", "ordering", "pairs", "parameters", "placing", "posting", "product",
+        "reducing", "replays", "scripting", "selecting", "settings", "single", "sized", "skipping", "stateful",
+        "states", "streams", "telling", "training", "transform", "turning", "unfilled", "uploads", "varying", "waiting",
+        "weak",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

@@ -302,3 +302,24 @@ def test_what_is_graphed_computes_nothing_again_by_a_backward_pass_of_its_own(
 ) -> None:
     analysis = analyse(tmp_path, RECOMPUTED.format(call=call, graphing=graphing))
     assert analysis.shown == analysis.expected
+
+
+SPREAD = """
+import torch
+
+net = torch.nn.Linear(4, 2).cuda()
+fast = torch.cuda.make_graphed_callables(net, (torch.randn({rows}, 4, device="cuda"),))
+for n in (8, {last}):
+    y = fast(torch.randn(n, 4, device="cuda")){mark}
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "last", "mark"), [(8, 1, "  # expect: GL511"), (8, 8, ""), (1, 1, "")], ids=["one row", "all", "of one"]
+)
+def test_a_graphed_callable_is_given_as_many_rows_as_its_sample_has(
+    tmp_path: Path, rows: int, last: int, mark: str
+) -> None:
+    """A single one would be spread over all, without a word."""
+    analysis = analyse(tmp_path, SPREAD.format(rows=rows, last=last, mark=mark))
+    assert [one for one in analysis.shown if one[2] == "GL511"] == analysis.expected

@@ -47,7 +47,7 @@ OUTSIDE = {
 }
 INSIDE = {
     "the stream of torch is current": f"    with cupy.cuda.ExternalStream({STREAM}):\n        scale(x, y)",
-    "an operator works there": f"    with cupy.cuda.ExternalStream({STREAM}):\n        cupy.asarray(y)[:] = cupy.asarray(x) * 2",
+    "an operator works there": f"    with cupy.cuda.ExternalStream({STREAM}):\n        z = cupy.asarray(x) * 2",
     "an operator of torch": "    y += x",
     "the launch gets a stream": f"    bump[1, 32, numba.cuda.external_stream({STREAM})](x, y)",
     "a block chooses the stream": "    with warp.ScopedStream(warp.stream_from_torch()):\n        warp.launch(add, 4)",
@@ -113,3 +113,37 @@ def bench_time(n_iters, funcs):
 bench_time(3, [print])
 """
     assert analyse(tmp_path, text).found == []
+
+
+LAUNCHED = """
+import cupy
+import torch
+
+def step(x):
+    return x * 2
+
+stream = torch.cuda.Stream()
+x = torch.ones(4, device="cuda")
+step(x)
+torch.cuda.synchronize()
+with torch.cuda.stream(stream):
+    own = cupy.cuda.ExternalStream(stream.cuda_stream)
+    own.begin_capture()
+    y = step(x)
+    graph = own.end_capture()
+{launched}
+torch.cuda.synchronize()
+print(y.sum().item()){mark}
+"""
+
+
+@pytest.mark.parametrize(
+    ("launched", "mark"),
+    [("    graph.launch(own)", ""), ("    pass", "  # expect: GL509")],
+    ids=["launched", "never launched"],
+)
+def test_what_a_stream_of_cupy_has_captured_is_there_once_it_is_launched(
+    tmp_path: Path, launched: str, mark: str
+) -> None:
+    analysis = analyse(tmp_path, LAUNCHED.format(launched=launched, mark=mark))
+    assert [one for one in analysis.shown if one[2] == "GL509"] == analysis.expected

@@ -65,6 +65,7 @@ def test_an_output_is_read_before_it_is_computed(tmp_path: Path, body: str) -> N
         "def run():\n    graph.replay()\n    return y.clone()\nz = run() + 1",
         "y = torch.ones(4)\nz = y + 1\ngraph.replay()",
         "is_ready = bool({4: y})\ngraph.replay()",
+        "largest = max({4: y, 8: y})\ngraph.replay()",
     ],
     ids=[
         "replayed",
@@ -77,6 +78,7 @@ def test_an_output_is_read_before_it_is_computed(tmp_path: Path, body: str) -> N
         "in a function",
         "another tensor",
         "what holds it is asked if it is empty",
+        "what holds it is asked for its keys",
     ],
 )
 def test_an_output_is_read_after_its_replay(tmp_path: Path, body: str) -> None:
@@ -91,6 +93,20 @@ KEPT = {
             x.copy_(batch)
             graph.replay()
             results.append(y)  # expect: GL510
+        """,
+    "in a list that is added": """
+        results = []
+        for batch in (first, second):
+            x.copy_(batch)
+            graph.replay()
+            results += [(batch, y)]  # expect: GL510
+        """,
+    "in a list that is handed over": """
+        results = []
+        for batch in (first, second):
+            x.copy_(batch)
+            graph.replay()
+            results.extend([batch, y])  # expect: GL510
         """,
     "in a dictionary": """
         results = {}

@@ -65,6 +65,7 @@ CASES = {
     "one size": {"made": 'held = torch.zeros(8, 8, device="cuda")'},
     "a single graph": {"sizes": "(4,)"},
     "graphs that go again": {"kept": "graph.replay()"},
+    "graphs that are replayed as they come": {"kept": "graph.replay()\n            self.table[n] = graph, held, y"},
 }
 
 
@@ -75,6 +76,28 @@ def test_graphs_of_several_sizes_share_a_pool(tmp_path: Path, name: str) -> None
     told = [one for one in analysis.report.findings if "pool" in one.message]
     assert analysis.expected == [("main.py", one.span.line, one.code) for one in told]
     assert {one.severity for one in told} <= {Severity.NOTE}
+
+
+WARP = """
+import torch
+import warp as wp
+
+class Buckets:
+    def __init__(self, net, sizes):
+        self.table = {}
+        for n in sizes:
+            held = torch.zeros(n, 8, device="cuda")
+            net(held)
+            with wp.ScopedCapture() as capture:
+                y = net(held)
+            self.table[n] = capture.graph, held, y
+
+Buckets(torch.nn.Linear(8, 8).cuda(), (1, 2, 4))
+"""
+
+
+def test_graphs_of_another_library_have_no_pool_of_torch(tmp_path: Path) -> None:
+    assert [] == [one for one in analyse(tmp_path, WARP).shown if one[2] == "GL505"]
 
 
 STAGES = """

@@ -62,6 +62,18 @@ LARGEST = {
     "the last place": f"return self.sizes[min(bisect.bisect_left(self.sizes, n), len(self.sizes) - 1)]{TOLD}",
     "the last place, by a name": f"""place = bisect.bisect_left(self.sizes, n)
         return self.sizes[min(place, len(self.sizes) - 1)]{TOLD}""",
+    "the last place, behind the end": f"""place = bisect.bisect_left(self.sizes, n)
+        if place == len(self.sizes):
+            place -= 1{TOLD}
+        return self.sizes[place]""",
+    "the last one, behind the end": f"""place = bisect.bisect_left(self.sizes, n)
+        if place >= len(self.sizes):
+            return self.sizes[-1]{TOLD}
+        return self.sizes[place]""",
+    "none behind the end": """place = bisect.bisect_left(self.sizes, n)
+        if place == len(self.sizes):
+            return None
+        return self.sizes[place]""",
     "the last place, which has a name": f"""place = min(bisect.bisect_left(self.sizes, n), len(self.sizes) - 1){TOLD}
         return self.sizes[place]""",
     "the nearest": f"return min(self.sizes, key=lambda s: abs(s - n)){TOLD}",
@@ -85,7 +97,9 @@ LARGEST = {
             return next(s for s in self.sizes if s >= n)
         except StopIteration:
             return self.sizes[-1]{TOLD}""",
-    "no answer of min": f"return min(s for s in self.sizes if s >= n){TOLD}",
+    "an error of min": "return min(s for s in self.sizes if s >= n)",
+    "an error of min of those that fit": """fits = [s for s in self.sizes if s >= n]
+        return min(fits)""",
     "no answer in those that fit": f"""fits = [s for s in self.sizes if s >= n]
         return fits[0]{TOLD}""",
     "no answer of keys": f"return next(s for s in sorted(self.graphs) if s >= n){TOLD}",
@@ -99,9 +113,10 @@ LARGEST = {
         return fits[0]""",
     "those that are small enough": """fits = [s for s in self.sizes if s <= n]
         return fits[0] if fits else max(self.sizes)""",
-    "no answer of min, which is caught": """try:
-            return min(s for s in self.sizes if s >= n)
-        except ValueError:
+    "those that fit, which is caught": """fits = [s for s in self.sizes if s >= n]
+        try:
+            return fits[0]
+        except IndexError:
             return None""",
     "a default that is another": "return min((s for s in self.sizes if s >= n), default=self.fallback)",
     "a filter with a default": "return next(filter(lambda s: s >= n, self.sizes), None)",

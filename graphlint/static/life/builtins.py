@@ -171,17 +171,8 @@ class Builtins(Reflection):
                 return Symbol()
             case "float" if isinstance(first, str) and first.strip("+-") in ("nan", "inf"):
                 return float(first)
-            case "min" | "max" if given.positional and all(isinstance(one, (int, float)) for one in given.positional):
-                return (min if name == "min" else max)(given.positional)
-            case "min" | "max" if given.positional and all(
-                isinstance(x, (int, float, Symbol)) for x in given.positional
-            ):
-                return Symbol(things_of(given.positional), read=read_in(given.positional))
-            case "min" | "max" | "any" | "all" | "sum" if isinstance(first, Container) and first.kind == "dict":
-                keys = [key for key, _ in first.keyed.values() if isinstance(key, (int, float))]
-                if not keys or first.is_open or len(keys) < len(first.keyed) or name not in ("min", "max"):
-                    return Symbol()  # and nothing that lies under the keys is read
-                return min(keys) if name == "min" else max(keys)
+            case "min" | "max" | "any" | "all" | "sum" if (known := _compared(name, given.positional)) is not None:
+                return known
             case "dict.fromkeys" if isinstance(first, Container) and not first.is_open:
                 keys = first.elements if first.kind != "dict" else [key for key, _ in first.keyed.values()]
                 held = {identity(key): (key, given.get(1)) for key in keys}
@@ -337,6 +328,9 @@ class Builtins(Reflection):
                 if isinstance(first, Thing) and (held is None or are_any) and owner.kind == "dict":
                     self._replaced_by(owner, first, place)
                 owner.take(held.elements if held is not None and owner.kind != "dict" else ())
+                if isinstance(node, ir.Call) and any(isinstance(one.value, ir.Display) for one in node.arguments):
+                    for one in held.elements if held is not None else ():
+                        self.ledger.collected(owner, None, one, place)
                 given_keys = {identity(key): (key, value) for key, value in given.keywords.items()}
                 for key, (name, value) in {**(held.keyed if held is not None else {}), **given_keys}.items():
                     _, before = owner.keyed.get(key, (None, None))
@@ -363,3 +357,15 @@ class Builtins(Reflection):
             case _:
                 return Symbol()
         return None
+
+
+def _compared(name: str, given: list[Object]) -> Object | None:
+    """What is least or largest of numbers, or asked of the keys of a table; what lies under them is not read."""
+    table = given[0] if given and isinstance(given[0], Container) and given[0].kind == "dict" else None
+    asked = given if table is None else [] if table.is_open else [key for key, _ in table.keyed.values()]
+    if name not in ("min", "max") or not asked or not all(isinstance(one, (int, float, Symbol)) for one in asked):
+        return None if table is None else Symbol()
+    numbers = [one for one in asked if isinstance(one, (int, float))]
+    if len(numbers) < len(asked):
+        return Symbol(things_of(asked), read=read_in(asked))
+    return min(numbers) if name == "min" else max(numbers)

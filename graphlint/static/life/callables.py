@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphlint.finding import Region
-from graphlint.rule import ActivationsOverwritten, CaptureMisused, GraphedMisuse, ModeSwitched
+from graphlint.rule import ActivationsOverwritten, CaptureMisused, CopySpread, GraphedMisuse, ModeSwitched
+from graphlint.static.life.copies import is_spread
 from graphlint.static.life.ledger import tensors_in
 from graphlint.static.life.lent import Lent, Output
 from graphlint.static.life.objects import (
@@ -193,6 +194,8 @@ class Callables(Lent):
             known.hooked = None
         if isinstance(place.node, ir.Call) and any(one.keyword for one in place.node.arguments):
             self.tell(GraphedMisuse("keyword"), place, known.region)
+        if any(isinstance(one, Tensor) and is_spread(two, one) for one, two in zip(known.samples, given, strict=False)):
+            self.tell(CopySpread(), place, known.region)
         known.calls.append(place)
         # What it computes from the same again is the same.
         self.over(lambda output: output.by is known and not _are_same(output.given, given))

@@ -128,6 +128,10 @@ class Calls(Environment):
         """A call that nobody can follow: it reads what it is given, and may write to it and to what it belongs to."""
         place = frame.place(node)
         values = given.all()
+        called = node.func if isinstance(node, ir.Call) else None
+        if isinstance(called, ir.Attribute) and called.attr in self.interpreter.lexicon.life["launching"]:
+            for graph in self.ledger.graphs_behind(callee):
+                self.ledger.replay(graph, place)
         self.ledger.called(callee, values, place)
         self.ledger.read(values, place, is_sure=False)
         self.ledger.may_write([*values, callee], place, callee)

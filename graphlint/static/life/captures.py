@@ -62,7 +62,9 @@ class Captures(Operations):
                 capture = self.ledger.capture
                 if capture is None or capture.manager is None:  # else it ends one inside, of the body of a loop
                     self.ledger.end()
-                return None if owner is not None or capture is None else Thing(place, source=(capture.graph,))
+                begun = self.interpreter.entries.find(capture.region.kind) if capture is not None else None
+                is_itself = owner is not None and not (begun is not None and begun.foreign)
+                return None if is_itself or capture is None else Thing(place, source=(capture.graph,))
             case "decorator":
                 return given.get(0)
             case "compile":

@@ -33,7 +33,7 @@ class Copies(Listener):
                 continue
             value = write.values[0]
             is_sure = not any(root in things_in(one) for one in self.ledger.guessed)
-            if isinstance(root, Tensor) and root is write.target and is_sure and _is_spread(value, root):
+            if isinstance(root, Tensor) and root is write.target and is_sure and is_spread(value, root):
                 self.tell(CopySpread(), write.place, capture)
             elif (left := self._left_over(value)) != 0 and not any(map(_asks_for_size, self.ledger.frames)):
                 self.tell(CopySpread(of_loader=True, left=left), write.place, capture)
@@ -61,7 +61,7 @@ class Copies(Listener):
             value = next(iter(value.source), None)
 
 
-def _is_spread(value: Object, target: Tensor) -> bool:
+def is_spread(value: Object, target: Tensor) -> bool:
     """Whether one row is written to several."""
     given, asked = value.sizes if isinstance(value, Tensor) else None, target.sizes
     if not given or not asked or len(given) != len(asked):

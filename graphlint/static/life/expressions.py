@@ -173,6 +173,9 @@ class Expressions(Globals):
             return before
         if isinstance(before, Container) and before.kind != "tuple":
             before.take(value.elements if isinstance(value, Container) else (Thing(),))
+            if isinstance(node.value, ir.Display) and isinstance(value, Container):
+                for one in value.elements:
+                    self.ledger.collected(before, None, one, frame.place(node))
             return before
         return None
 

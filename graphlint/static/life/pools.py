@@ -1,7 +1,8 @@
-"""The memory of graphs: a pool that several captures share, and pools of their own that graphs of several sizes have."""
+"""The memory of graphs: a pool that several captures share, and a pool of its own for the graph of each size."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from graphlint.rule import SeparatePools, SharedPool
@@ -41,18 +42,24 @@ class Pools(Listener):
 
 @dataclass
 class OwnPools(Listener):
-    """Follows one run: of graphs for several sizes one is replayed at a time, and each keeps all that it needs."""
+    """Follows one run: of graphs for several sizes one is replayed at a time, and each keeps all that it needs.
+
+    Graphs that are captured when they are asked for come one by one, and nobody knows how many.
+    """
 
     tell: Tell
+    is_foreign: Callable[[Capture], bool]  # a capture of another library, which has pools of its own kind
     kept: dict[ir.Node, Capture] = field(default_factory=dict)  # by what opens the region
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
         for graph in directly_in(value) if self.ledger.capture is None else ():
             capture = self.ledger.latest.get(graph)
-            if capture is None or not isinstance(capture.manager, Made) or _has_pool(capture.manager):
+            if capture is None or not isinstance(capture.manager, Made) or self.is_foreign(capture):
+                continue
+            if _has_pool(capture.manager):
                 continue
             before = self.kept.setdefault(capture.place.node, capture)
-            if before is not capture and _is_of_other_size(capture, before):
+            if before is not capture and not before.replays and _is_of_other_size(capture, before):
                 self.tell(SeparatePools(), capture.place, capture)
 
 

@@ -8,7 +8,7 @@ from graphlint.rule import FirstCall, OutsideDependency
 from graphlint.static.domain.program import function_of
 from graphlint.static.index.module import Module, nested_class
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
-from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, Thing
+from graphlint.static.life.objects import Capture, Frame, Object, Place, Thing
 from graphlint.static.life.silence import Silence
 from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
 from graphlint.static.syntax import ir

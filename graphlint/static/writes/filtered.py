@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 from typing import NamedTuple, TypeAlias
 
-from graphlint.static.syntax.trees import nodes_in
+from graphlint.static.syntax.trees import endings, nodes_in
 
 Filter: TypeAlias = ast.ListComp | ast.GeneratorExp
 _FITS = (ast.GtE, ast.Gt, ast.LtE, ast.Lt)
@@ -63,14 +63,14 @@ def ending_with_the_largest(tree: ast.AST) -> Iterator[Missing]:
 
 
 def without_an_answer(tree: ast.AST) -> Iterator[Missing]:
-    """`min(s for s in sizes if s >= n)`, and `fits[0]` and `min(fits)` where nothing asks whether there are some."""
+    """`fits[0]`, where nothing asks whether there are some; `min(fits)` refuses a request in words that say why."""
     nodes = nodes_in(tree)
     lists = _named_lists(nodes)
     loads = Counter(node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
     caught = {id(part) for node in nodes if isinstance(node, ast.Try) for one in node.body for part in nodes_in(one)}
     for node in nodes:
         match node:
-            case ast.Call(func=ast.Name(id="min")) | ast.Subscript(value=ast.Name()) if id(node) not in caught:
+            case ast.Subscript(value=ast.Name()) if id(node) not in caught:
                 one = _filter_of(node, lists)
             case _:
                 continue
@@ -78,6 +78,42 @@ def without_an_answer(tree: ast.AST) -> Iterator[Missing]:
         found = _missing(node, one) if one is not None and all(loads[name] == 1 for name in named) else None
         if found is not None:
             yield found
+
+
+def going_back(tree: ast.AST) -> Iterator[Missing]:
+    """`if place == len(sizes): place -= 1`, or what gives the last of them there, behind a search by bisection."""
+    places: dict[str, tuple[ast.expr, ast.expr]] = {}
+    for node in nodes_in(tree):
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func, args=[sizes, asked])):
+                if any(one.startswith("bisect") for one in endings(func)):
+                    places[name] = sizes, asked
+            case ast.If(
+                test=ast.Compare(
+                    left=ast.Name(id=name),
+                    ops=[ast.Eq() | ast.GtE()],
+                    comparators=[ast.Call(func=ast.Name(id="len"), args=[counted])],
+                ),
+                body=[*_, last],
+            ) if name in places and ast.dump(counted) == ast.dump(places[name][0]):
+                sizes, asked = places[name]
+                if _is_last(last, name, sizes):
+                    yield Missing(last, sizes, ast.unparse(asked))
+
+
+def _is_last(statement: ast.stmt, place: str, sizes: ast.expr) -> bool:
+    """Whether a statement goes on with the last of some sizes, or with its place."""
+    match statement:
+        case ast.AugAssign(target=ast.Name(id=name), op=ast.Sub(), value=ast.Constant(value=1)):
+            return name == place
+        case ast.Assign(
+            targets=[ast.Name(id=name)],
+            value=ast.BinOp(left=ast.Call(func=ast.Name(id="len"), args=[counted]), op=ast.Sub()),
+        ) if name == place:
+            return ast.dump(counted) == ast.dump(sizes)
+        case ast.Return(value=ast.expr() as value) | ast.Assign(value=value):
+            return is_largest(value, sizes)
+    return False
 
 
 def _named_lists(nodes: list[ast.AST]) -> dict[str, Filter]:
@@ -127,20 +163,24 @@ def _choices(node: ast.AST, lists: dict[str, Filter]) -> Iterator[tuple[ast.expr
     match node:
         case ast.IfExp(test=test, body=one, orelse=other) if _asks(test, lists):
             yield from ((one, other, node), (other, one, node))
-        case ast.Call(func=ast.Name(id="min"), args=[ast.Name() as one], keywords=[ast.keyword(value=other)]):
-            yield ast.Subscript(one, ast.Constant(0), ast.Load()), other, node
+        case ast.Call(func=ast.Name(id="min"), args=[ast.Name() as named], keywords=[default]) if default.arg != "key":
+            yield ast.Subscript(named, ast.Constant(0), ast.Load()), default.value, node
     for name in ("body", "orelse", "finalbody"):
         block = getattr(node, name, None)
         for first, second in pairwise([*block, ast.Pass()]) if isinstance(block, list) else ():
-            match first, second:
-                case ast.If(test=test, body=[*_, one], orelse=[*_, other]), _ if _asks(test, lists):
-                    yield from _of_statements(one, other)
-                case ast.If(test=test, body=[*_, ast.Return() as one], orelse=[]), ast.Return() as other if _asks(
-                    test, lists
-                ):
-                    yield from _of_statements(one, other)
-                case ast.Try(body=[*_, one], handlers=[ast.ExceptHandler(body=[*_, other])]), _:
-                    yield from _of_statements(one, other)
+            yield from _of_statements(*_ways(first, second, lists))
+
+
+def _ways(first: ast.stmt, second: ast.stmt, lists: dict[str, Filter]) -> tuple[ast.stmt, ast.stmt]:
+    """The statements that two ways of a function end with, if one of them is for an empty list."""
+    match first, second:
+        case ast.If(test=test, body=[*_, one], orelse=[*_, other]), _ if _asks(test, lists):
+            return one, other
+        case ast.If(test=test, body=[*_, ast.Return() as one], orelse=[]), ast.Return() if _asks(test, lists):
+            return one, second
+        case ast.Try(body=[*_, one], handlers=[ast.ExceptHandler(body=[*_, other])]), _:
+            return one, other
+    return ast.Pass(), ast.Pass()
 
 
 def _of_statements(one: ast.stmt, other: ast.stmt) -> Iterator[tuple[ast.expr, ast.expr, ast.AST]]:

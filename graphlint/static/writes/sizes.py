@@ -19,7 +19,13 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_in, calls_in, last_name, walk
 from graphlint.static.syntax.trees import endings, nodes_in, tree_of
-from graphlint.static.writes.filtered import asked_of, ending_with_the_largest, is_largest, without_an_answer
+from graphlint.static.writes.filtered import (
+    asked_of,
+    ending_with_the_largest,
+    going_back,
+    is_largest,
+    without_an_answer,
+)
 from graphlint.static.writes.listed import is_open
 from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
@@ -121,10 +127,9 @@ def picks_in(source: str) -> tuple[Pick, ...]:
     largest += [one for node in nodes for one in _of_call(node)]
     largest += _of_place(tree) if "bisect" in source else ()
     picks = [Pick(pos_of(node), asked, _named_in(node), "largest") for node, asked in largest]
-    picks += [
-        Pick(pos_of(one.node), one.asked, _named_in(one.sizes), "largest") for one in ending_with_the_largest(tree)
-    ]
-    picks += [Pick(pos_of(one.node), one.asked, _named_in(one.sizes), "unanswered") for one in without_an_answer(tree)]
+    others = {"largest": [*ending_with_the_largest(tree)], "unanswered": [*without_an_answer(tree)]}
+    others["largest"] += going_back(tree) if "bisect" in source else ()
+    picks += [Pick(pos_of(one.node), one.asked, _named_in(one.sizes), how) for how in others for one in others[how]]
     for node in nodes:
         picks += [Pick(pos_of(node), asked, _named_in(node), "nearest") for asked in _nearest(node)]
         picks += [Pick(pos_of(node), asked, _named_in(sizes), "unanswered") for sizes, asked in _unanswered(node)]
