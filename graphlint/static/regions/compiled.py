@@ -42,12 +42,12 @@ def _handed(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definiti
         for around, segment in segments_with(module, name, called):
             for call in walk(tuple(module.lowered(segment))):
                 if isinstance(call, ir.Call) and call.arguments and _compiles(interpreter, call.func, module):
-                    found = _meant(interpreter, module, around, call.arguments[0].value)
+                    found = meant_by(interpreter, module, around, call.arguments[0].value)
                     if found is not None:
                         yield found
 
 
-def _meant(
+def meant_by(
     interpreter: Interpreter, module: Module, around: Definition | None, given: ir.Expr | None
 ) -> tuple[Definition, ClassDefinition | None] | None:
     """The function that an argument names, and its class."""
