@@ -26,7 +26,7 @@ class Value:
 
 
 MAX_MEMBERS = 24  # registries hold dozens of functions; beyond that a value is as good as unknown
-MAX_EXAMPLES = 12  # classes of something that can be another class as well; more are a registry's, and tell nothing
+MAX_EXAMPLES = 6  # classes of something that can be another class as well; more are a registry's, and tell nothing
 MAX_ELEMENTS = 1024  # registries by name are long
 MAX_DEPTH = 5
 MAX_SIZE = 3000  # values in a value; a short program puts a list into itself, twice, sixty times
