@@ -106,3 +106,29 @@ def test_an_object_that_nobody_set_up_runs_what_its_class_does(
 ) -> None:
     """What it holds is what others put into it, or what its constructor would have."""
     assert [code for _, _, code in analyse(tmp_path, BARE.format(made=made, test=test)).shown] == codes
+
+
+def test_a_class_that_makes_its_own_objects_gives_them_what_it_was_given(tmp_path: Path) -> None:
+    """What makes an object of a class by hand is no stranger to it."""
+    program = """
+import torch
+
+class Held(tuple):
+    def __new__(cls, data, host):
+        made = super().__new__(cls)
+        made.data = data
+        made.host = host
+        return made
+
+def step(x):
+    held = Held(x, 3)
+    return held.data * held.host
+
+def capture():
+    x = torch.zeros(4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = step(x)
+    return graph, x, y
+"""
+    assert analyse(tmp_path, program).found == []

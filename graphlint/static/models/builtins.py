@@ -111,7 +111,12 @@ class Builtins:
         return self._builtin(member, arguments, node, frame) if module == "builtins" else None
 
     def _bare(self, arguments: Arguments, frame: Frame) -> Value | None:
-        """An object that nobody has set up yet: what it holds is what any object of its class may hold."""
+        """An object that nobody has set up yet: what it holds is what any object of its class may hold.
+
+        A class that makes its own objects so gives them what it was given.
+        """
+        if frame.function.code.name == MAKING:
+            return None
         made = members(arguments.positional[0]) if arguments.positional else ()
         classes = [one.definition for one in made if isinstance(one, Class)]
         return union(self.evaluator.instance(cls, None, frame.in_region) for cls in classes) if classes else None
