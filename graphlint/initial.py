@@ -70,6 +70,7 @@ def _regions(survey: Survey) -> Iterator[str]:
     model, export = "# " if is_captured_here else "", "# " if survey.engine else ""
     groups = [
         (models, model, "Models that nothing else here uses; {} those that a framework captures:"),
+        (survey.compiled, "", "What the code compiles without graphs; {} what is to be captured:"),
         (survey.replaced, model, "What others run in the place of their own; {} what they capture:"),
         (survey.exports, export, "What others may capture, such as operators; {} what is meant for it:"),
     ]

@@ -28,6 +28,7 @@ from graphlint.static.index.project import Project
 from graphlint.static.interpreter.heap import KEPT_PROPERTY
 from graphlint.static.interpreter.names import loosened
 from graphlint.static.models import results
+from graphlint.static.models.builtins import MAKING
 from graphlint.static.models.containers import entry
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered_in_run
@@ -186,6 +187,8 @@ class Attributes:
             return given if given is not None else loosened(found) if is_switch else found
         if name == "apply" and classes.applied_as(cls) != UNKNOWN:
             return Bound(APPLY, value)
+        if name == MAKING:
+            return External(f"builtins.object.{MAKING}")  # a class without one of its own has that of all objects
         return Const(cls.name) if name in ("__name__", "__qualname__") else UNKNOWN
 
     def _external_attribute(self, value: ExternalObject, name: str) -> Value:

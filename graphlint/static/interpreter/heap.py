@@ -23,6 +23,7 @@ from graphlint.static.models import results
 from graphlint.static.syntax import ir
 from graphlint.static.writes.states import CAPTURES
 from graphlint.values import (
+    MAX_EXAMPLES,
     NONE,
     UNKNOWN,
     Arguments,
@@ -75,9 +76,7 @@ class Heap:
 
     def promised(self, cls: ClassDefinition) -> Value:
         """An object that an annotation speaks of."""
-        if self.interpreter.classes.is_enum(cls):
-            return Host("object")
-        return self.instance(cls, None, False)
+        return Host("object") if self.interpreter.classes.is_enum(cls) else self.instance(cls, None, False)
 
     def version(self, instance: Instance) -> int:
         return self.versions.get(instance, 0)
@@ -221,6 +220,8 @@ class Heap:
         """An assignment to an attribute, seen by whoever reads it later."""
         attributes = self.attributes(instance)
         known = attributes.get(name)
+        if known == loosened(NONE) and sum(member.is_example for member in members(value)) > MAX_EXAMPLES:
+            known = NONE  # what others might have put there is what is seen to be put there
         joined = value if known is None else limit_depth(join(known, value))
         if joined != known or (instance, name) not in self.written:
             self.written.add((instance, name))
@@ -252,8 +253,7 @@ class Heap:
 
     def joined(self, key: tuple[Instance, str], value: Value) -> Value:
         """A value assigned on one of two paths, with what the attribute holds on the other."""
-        instance, name = key
-        known = self.objects.get(instance, {}).get(name)
+        known = self.objects.get(key[0], {}).get(key[1])
         return value if known is None else join(known, value)
 
     def load(self, instance: Instance, name: str, frame: Frame) -> Value:

@@ -39,6 +39,7 @@ from graphlint.values.queries import device_tensor, truth
 
 Handler: TypeAlias = "Callable[[Arguments, ir.Call | None, Frame], Value | None]"
 
+MAKING = "__new__"  # makes an object, and leaves what it holds to others
 _HOST_MODULES = frozenset({"json", "math", "os", "platform", "random", "re", "sys", "time"})
 _SCALAR_TYPES = {"int": "int", "float": "float", "bool": "bool", "str": "str", "complex": "float"}
 _PASSING = ("itertools.islice", "itertools.cycle", "itertools.accumulate")
@@ -105,7 +106,20 @@ class Builtins:
         if (answer := self.guard(name, frame)) is not None:
             return answer
         module, _, member = name.rpartition(".")
+        if member == MAKING:
+            return self._bare(arguments, frame)
         return self._builtin(member, arguments, node, frame) if module == "builtins" else None
+
+    def _bare(self, arguments: Arguments, frame: Frame) -> Value | None:
+        """An object that nobody has set up yet: what it holds is what any object of its class may hold.
+
+        A class that makes its own objects so gives them what it was given.
+        """
+        if frame.function.code.name == MAKING:
+            return None
+        made = members(arguments.positional[0]) if arguments.positional else ()
+        classes = [one.definition for one in made if isinstance(one, Class)]
+        return union(self.evaluator.instance(cls, None, frame.in_region) for cls in classes) if classes else None
 
     def guard(self, name: str, frame: Frame) -> Value | None:
         """What a function answers that asks what happens at the moment; None if it asks for something else."""

@@ -3,7 +3,9 @@
 What derives from classes of another package is such a thing, whether it has a pass of its own or what a pass of a base
 calls. What the program makes of these it runs itself, unless it hands them out: where a method of such a class gives
 back a new object, as `get_quant_method` does, the other package has asked for one. And a function takes the place of
-the `forward` of single objects, where it is bound to one and kept there: `layer.forward = MethodType(run, layer)`.
+the `forward` of single objects, where it is bound to one and kept there: `layer.forward = MethodType(run, layer)`. So
+does a method of a model that has no `forward` but what its constructor makes one, and a hook that gives something back
+takes the place of what a layer gives.
 """
 
 from __future__ import annotations
@@ -15,18 +17,21 @@ from collections.abc import Iterable, Iterator
 from graphlint.rulebook.lexicon import package_of
 from graphlint.static.domain.callers import calls_by_name
 from graphlint.static.index.module import ClassDefinition, Definition, Module
-from graphlint.static.index.parts import WORD
+from graphlint.static.index.parts import WORD, called, segments_with
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.regions.compiled import meant_by
+from graphlint.static.regions.drivers import is_driver
 from graphlint.static.regions.exports import is_called, origin_of, takes_tensors
 from graphlint.static.regions.inherited import inherited_passes
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, is_one_of, walk
+from graphlint.static.syntax.traversal import assignments_to, calls_in, last_name, walk
 
 PASSES = frozenset({"apply", "forward"})  # what the methods begin with that run what an object is for
 _PUT_IN = re.compile(r"^[ \t]*([A-Za-z_]\w*)(?:\.\w+)*\.\w+ = (\w+)[ \t]*$", re.MULTILINE)
 _SWITCHED_ON = re.compile(r"\b(\w+)[ \t]*=[ \t]*True\b")
 _BOUND = r"(?:(?:types\.)?MethodType|(?:functools\.)?partial)\(\s*(\w+)\s*,|(\w+)\.__get__\("
+_CHOSEN = re.compile(r"\bself\.forward[ \t]*=[ \t]*self\.(\w+)[ \t]*$", re.MULTILINE)
 _PUT_ON = re.compile(rf"\.forward = (?:{_BOUND})")
 _IMPORT = r"^[ \t]*(?:from[ \t]+([\w.]+)[ \t]+import\b[^\n]*\b{0}\b|import[ \t]+([\w.]+)[ \t]+as[ \t]+{0}\b)"
 
@@ -44,6 +49,9 @@ def replacing(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
         for definition in _put_on(interpreter, module):
             if takes_tensors(interpreter, definition, None):
                 yield f"{definition.module.name}:{definition.qualname}"
+        yield from _chosen(interpreter, module)
+        for definition, _ in _hooks(interpreter, module):
+            yield f"{definition.module.name}:{definition.qualname}"
 
 
 def _put_in(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definition, None, str]]:
@@ -67,18 +75,44 @@ def _put_on(interpreter: Interpreter, module: Module) -> Iterator[Definition]:
 
 
 def _behind(interpreter: Interpreter, module: Module, name: str) -> Iterator[Definition | ClassDefinition]:
-    """What inner functions of a name call, where that is all they do, and they hand on their own object."""
+    """The functions that inner functions of a name call: nobody can name these themselves."""
     for part in walk(tuple(one.code for one in module.index.all_functions() if one.code is not None)):
-        match part:
-            case ir.Define(
-                code=ir.Code(
-                    name=inner,
-                    parameters=[first, *_],
-                    body=[ir.Return(value=ir.Call(func=ir.Name(id=called), arguments=[given, *_]))],
-                )
-            ) if inner == name and is_one_of(given.value, {first.name}):
+        if isinstance(part, ir.Define) and part.code.name == name:
+            for called in dict.fromkeys(call.func.id for call in calls_in(part.code) if isinstance(call.func, ir.Name)):
                 found = origin_of(interpreter, module, called)
                 yield from () if found is None else (found,)
+
+
+def _chosen(interpreter: Interpreter, module: Module) -> Iterator[str]:
+    """The methods of which models make their `forward`, where nothing here makes such a model."""
+    for cls in module.index.classes.values() if _CHOSEN.search(module.text) else ():
+        names = dict.fromkeys(_CHOSEN.findall(module.source_of(cls.segment)))
+        if not names or "forward" in cls.methods or not interpreter.classes.is_model(cls):
+            continue
+        if not is_called(interpreter, cls.name) and not interpreter.classes.subclasses(cls):
+            for name in names:
+                found = interpreter.classes.find(cls, name)
+                owner = found[0] if found is not None else None
+                if isinstance(owner, ClassDefinition) and not is_driver(interpreter, owner.methods[name][-1], owner):
+                    yield f"{module.name}:{cls.qualname}.{name}"
+
+
+def _hooks(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definition, ClassDefinition | None]]:
+    """What a module hooks to layers, where that gives something back: others than that only look on."""
+    registering = [name for name, does in interpreter.lexicon.methods.items() if does in ("hooks", "pre_hooks")]
+    for name in registering:
+        for around, segment in segments_with(module, name, called):
+            for call in walk(tuple(module.lowered(segment))):
+                if isinstance(call, ir.Call) and last_name(call.func) == name and call.arguments:
+                    found = meant_by(interpreter, module, around, call.arguments[0].value)
+                    if found is not None and found[0].code is not None and _gives_back(found[0].code):
+                        yield found
+
+
+def _gives_back(code: ir.Code) -> bool:
+    """Whether a function gives something back."""
+    given = (part.value for part in walk(code.body) if isinstance(part, ir.Return))
+    return any(one is not None and not (isinstance(one, ir.Literal) and one.value is None) for one in given)
 
 
 def _of_kinds(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definition, ClassDefinition, str]]:

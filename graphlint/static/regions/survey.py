@@ -13,6 +13,7 @@ from graphlint.static.findings.collect import gather
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.regions.compiled import compiled
 from graphlint.static.regions.exports import exported, only_shown
 from graphlint.static.regions.holes import find_holes
 from graphlint.static.regions.proposals import propose_targets, runs_anything
@@ -30,10 +31,10 @@ class Survey:
 
     A model is `module:Class.forward`, the one that is built of most others first; the packages are those whose classes
     models derive from, PyTorch left out. `targets` are what fits calls in regions that nobody knows the callee of,
-    `exports` what a library offers to those who may capture it, and `replaced` what other packages run in the place of
-    their own. An `engine` has more models than these, and regions
-    that run what they are given. It `captures` models unless its regions run none of its own, but what they are given,
-    and no table knows what that is.
+    `exports` what a library offers to those who may capture it, `replaced` what other packages run in the place of
+    their own, and `compiled` what is compiled without graphs by code that captures nothing. An `engine` has more models
+    than these, and regions that run what they are given. It `captures` models unless its regions run none of its own,
+    but what they are given, and no table knows what that is.
     """
 
     files: int
@@ -43,6 +44,7 @@ class Survey:
     targets: tuple[Target, ...] = ()
     exports: tuple[str, ...] = ()
     replaced: tuple[str, ...] = ()
+    compiled: tuple[str, ...] = ()
     engine: bool = False
     captures: bool = False
 
@@ -58,10 +60,12 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     found = {entry_of(cls): built_of for cls, built_of in whole.items()}
     packages = {base.partition(".")[0] for cls in whole for base in interpreter.classes.external_bases(cls)}
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
-    captured = (interpreter.project.module_at(path) for path in files if path not in shown)
+    captured = [interpreter.project.module_at(path) for path in files if path not in shown]
     offered = tuple(one for one in exported(interpreter, files, shown, bool(own)) if one not in reached.functions)
     run_elsewhere = replacing(interpreter, (one for one in captured if not is_test(one.name)))
     known_by_now = {*reached.functions, *offered, *found}
+    # Where the code captures by itself, what it compiles without graphs is left out of these on purpose.
+    prepared = () if own else (one for one in compiled(interpreter, captured) if one not in known_by_now)
     is_open = runs_anything(interpreter)
     is_engine = is_open and len(found) > len(offered)
     if is_engine:  # it runs what it offers, but for the models, of which the others of them are no better
@@ -76,6 +80,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
         propose_targets(interpreter, files, shown, found, find_holes(opened)),
         offered,
         tuple(dict.fromkeys(one for one in run_elsewhere if one not in known_by_now)),
+        tuple(dict.fromkeys(prepared)),
         is_engine,
         bool(reached.regions) and (not is_open or captures_models),
     )

@@ -48,7 +48,7 @@ def _comments(interpreter: Interpreter, paths: Sequence[Path]) -> Iterator[Span]
 def _no_region(interpreter: Interpreter, files: Sequence[Path]) -> str:
     """What was looked for, how to say what is captured, and what there is to say it of."""
     survey = look_around(interpreter, files)
-    offered = [*survey.models, *survey.exports]
+    offered = [*survey.models, *survey.compiled, *survey.exports]
     proposed = f"; `graphlint init` would propose {first_of(offered)}" if offered else ""
     return (
         f"no capture region was found, so nothing was judged; looked for {_spellings(interpreter.entries)}; "
