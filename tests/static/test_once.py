@@ -389,6 +389,7 @@ class Rotary:
 IN_PLACE = "self.table = self.table.to(x.device)"
 MOVES = {
     "each time": IN_PLACE,
+    "to what lies beside it": "self.table = self.table.type_as(x)",
     "by another method": "self.table = self.table.cuda()",
     "where it lies elsewhere": f"if self.table.device != x.device:\n            {IN_PLACE}",
     "where it does not lie there": f"if not self.table.device == device:\n            {IN_PLACE}",
@@ -415,6 +416,14 @@ def test_what_is_moved_where_it_is_needed_lies_there_in_the_next_run(tmp_path: P
         shown = analyse(tmp_path / str(len(told)), text, regions=("main:Rotary.forward",)).shown
         told[other] = not {"GL202", "GL501"}.isdisjoint(code for _, _, code in shown)
     assert list(told.values()) == [False, True, True]
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("setup_caches", False), ("enlarge", True)])
+def test_what_sets_up_makes_a_table_before_it_is_moved(tmp_path: Path, name: str, is_told: bool) -> None:
+    """By its name it runs before what is captured, and the run before the capture moves what it has made."""
+    text = MOVED.format(body=IN_PLACE, other="self.table = torch.arange(16)").replace("def other", f"def {name}")
+    shown = analyse(tmp_path, text, regions=("main:Rotary.forward",)).shown
+    assert is_told is not {"GL202", "GL501"}.isdisjoint(code for _, _, code in shown)
 
 
 @pytest.mark.parametrize(

@@ -183,7 +183,7 @@ class Once:
             written
             for module, name in places
             for written in stores_to(module, name, kept.is_attribute)
-            if written.definition is not None and written.definition.name not in CONSTRUCTORS
+            if written.definition is not None and not self._is_before(written.definition.name, kept)
             if kept.is_undone_by(written, lexicon)
         ]
         if of_sizes and kept.needs == "item":
@@ -191,6 +191,11 @@ class Once:
         return bool(undoing) or any(
             _deletes(module, name) for module, name in places if kept.needs in ("item", "something", "true")
         )
+
+    def _is_before(self, name: str, kept: Kept) -> bool:
+        """Whether a function runs before what is captured does, by its name: what it makes is moved by the next run."""
+        prepares = self._evaluator.lexicon.host_state["prepares"]
+        return name in CONSTRUCTORS or (kept.needs == "moved" and prepares.match(name) is not None)
 
     def _is_called(self, written: Written) -> bool:
         """Whether something calls a function by its name that holds a statement."""
