@@ -111,6 +111,9 @@ PUT_OUT = {
     "a table of a table": (
         "table = _tables.setdefault(name, {})\nif name not in table:\n    table[name] = x.item()\nreturn x"
     ),
+    "the size of what is kept, left early": (
+        "if self.made == n:\n    return x\nself.value = x.item()\nself.made = n\nreturn x"
+    ),
     "the size of what is kept": "if self.made != n:\n    self.made = n\n    self.value = x.item()\nreturn x",
     "a table with nothing in it": "if not self.kept:\n    self.kept[name] = x.item()\nreturn x",
     "a table that is counted": "if len(self.kept) == 0:\n    self.kept[name] = x.item()\nreturn x",
@@ -191,6 +194,10 @@ STAYS = {
     "a size that another method forgets": (
         "if self.made != n:\n    self.made = n\n    self.value = x.item()\nreturn x",
         "self.made = None",
+    ),
+    "a size that is not kept, left early": (
+        "if self.made == n:\n    return x\nself.value = x.item()\nreturn x",
+        "pass",
     ),
     "a size that is not kept": ("if self.made != n:\n    self.value = x.item()\nreturn x", "pass"),
     "more than there may be": (

@@ -1,4 +1,4 @@
-"""An object that is promised by its base class alone is of no class that the program names nowhere, but its siblings."""
+"""An object that its base class promises is of no class that the program names nowhere, if it names others."""
 
 from __future__ import annotations
 

@@ -28,11 +28,10 @@ from graphlint.static.index.roots import is_test
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
 from graphlint.static.syntax.traversal import (
-    blocks_in,
     form,
-    holds,
     last_name,
     names_in,
+    rest_behind,
     surely_in,
     targets_of,
     walk,
@@ -103,7 +102,9 @@ class Once:
         from it to a place; each with the tests that come out as on that way.
         """
         function = assumption.function
-        yield from self._behind(function, _rest(function.code, assumption.test, assumption.outcome), taken, _DEPTH)
+        yield from self._behind(
+            function, rest_behind(function.code, assumption.test, assumption.outcome), taken, _DEPTH
+        )
         is_below = False
         for site in sites:
             if site.function.code is function.code:
@@ -111,7 +112,7 @@ class Once:
             elif is_below and site.function.code.name not in CONSTRUCTORS:
                 yield site.function.code.body, taken
             elif site.node is not None:
-                yield _rest(site.function.code, site.node, True), taken
+                yield rest_behind(site.function.code, site.node, True), taken
         last = self._function_of(place) if is_below else None
         if last is not None and last is not function.code and last.name not in CONSTRUCTORS:
             yield last.body, taken
@@ -253,22 +254,6 @@ def _deletes(module: Module, name: str) -> bool:
 
 def _inner(target: ast.expr) -> tuple[ast.expr, ...]:
     return (target.value,) if isinstance(target, ast.Subscript) else ()
-
-
-@remembered
-def _rest(code: ir.Code, node: ir.Node, outcome: bool) -> tuple[Hashable, ...]:
-    """What runs behind a node that stands in a function, if that is a test, where it comes out like this."""
-    return _behind_in(code.body, node, outcome)
-
-
-def _behind_in(block: ir.Block, node: ir.Node, outcome: bool) -> tuple[Hashable, ...]:
-    for at, statement in enumerate(block):
-        if isinstance(statement, ir.If) and statement.test is node:
-            return (statement.body if outcome else statement.orelse, *block[at + 1 :])
-        if holds(statement, node):
-            inner = next((one for one in blocks_in(statement) if holds(one, node)), None)
-            return block[at:] if inner is None else (*_behind_in(inner, node, outcome), *block[at + 1 :])
-    return ()
 
 
 def _is_given(kept: Kept, block: Hashable, taken: Taken) -> bool:
