@@ -232,6 +232,7 @@ class Judged:
             is_given=all(isinstance(written.store.value, (ast.Name, ast.Constant)) for written, _ in late),
             settles=use.settles,
             begins=use.begins,
+            is_conditional=by_region and all(written.store.tests for written, when in late if when is surest),
         )
 
     def _kind_of(self, written: Written) -> str:
