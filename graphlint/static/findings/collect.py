@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field, replace
 
 from graphlint.finding import Condition, Confidence, Finding, Hole, Hop, Region, Severity, Span
@@ -158,12 +158,23 @@ def gather(regions: Iterable[OpenRegion], evaluator: Evaluator) -> Reached:
 def collect_findings(reached: Reached, rulebook: Rulebook) -> list[Finding]:
     """The findings in order of place. Raises LookupError for an effect without a rule."""
     placed = [(place, rulebook.for_effect(place.occurrence.effect)) for place in reached.places.values()]
-    refused = [place.occurrence.span for place, rule in placed if rule.outcome == "capture-error"]
-    for place, _ in placed:
-        if any(_holds(asked, span) for asked in place.exits for span in refused):
+    refused = [place for place, rule in placed if rule.outcome == "capture-error"]
+    spans = [place.occurrence.span for place in refused]
+    lines = {(one.path, one.line) for one in (p.occurrence.span for p in refused if p.confidence > Confidence.LOW)}
+    for place, rule in placed:
+        is_left = any(_holds(asked, span) for asked in place.exits for span in spans)
+        if is_left or (rule.outcome != "capture-error" and _is_behind(place, lines)):
             place.occurrence = replace(place.occurrence, confidence=Confidence.LOW)
     findings = [_finding(place, rule) for place, rule in placed if "check" in rule.witness]
     return sorted(findings, key=lambda f: (f.span, f.code))
+
+
+def _is_behind(place: _Placed, refused: Set[tuple[str, int]]) -> bool:
+    """Whether something stands behind a test that captures are refused at, so that none gets there and goes on; what
+    is compiled does, in two parts.
+    """
+    asked = {(condition.path, condition.line) for condition in place.when if condition.opposite}
+    return not asked.isdisjoint(refused) and not any(region.soft for region in place.regions)
 
 
 def _holds(outer: Span, inner: Span) -> bool:
