@@ -20,10 +20,20 @@ def is_for_others(sites: tuple[Site, ...], place: Context, region: Region, lexic
     return not _kinds((name for names in passed for name in names), lexicon) <= opens
 
 
+def named_for_device(entries: Iterable[str], lexicon: Lexicon) -> tuple[str, ...]:
+    """What is not named for other devices, unless all of it is."""
+    named = tuple(entries)
+    return tuple(one for one in named if not _is_for_others((one,), lexicon)) or named
+
+
+def _is_for_others(names: Iterable[str], lexicon: Lexicon) -> bool:
+    return any(lexicon.devices.get(word) == "other" for word in _words(names))
+
+
 def _kinds(names: Iterable[str], lexicon: Lexicon) -> set[str]:
-    words, measures = _words(names), lexicon.phases["measures"]
-    found = {"other"} if any(lexicon.devices.get(word) == "other" for word in words) else set()
-    return found | ({"measures"} if any(map(measures.match, words)) else set())
+    named, measures = tuple(names), lexicon.phases["measures"]
+    found = {"other"} if _is_for_others(named, lexicon) else set()
+    return found | ({"measures"} if any(map(measures.match, _words(named))) else set())
 
 
 def _words(names: Iterable[str]) -> set[str]:
