@@ -106,3 +106,11 @@ def test_nothing_is_kept_behind_a_test_that_a_capture_is_refused_at(tmp_path: Pa
     """What a capture would do in silence there it never comes to."""
     shown = analyse(tmp_path, KEPT.format(body=body), regions=("main:Rotary.forward",)).shown
     assert is_told is ("GL501" in {code for _, _, code in shown})
+
+
+@pytest.mark.parametrize(("options", "is_told"), [("", True), (", fullgraph=True", False), (", fullgraph=False", True)])
+def test_what_is_compiled_goes_on_behind_it_unless_as_a_whole(tmp_path: Path, options: str, is_told: bool) -> None:
+    body = f"if positions.max() > self.longest:\n            {GROWS}"
+    compiled = f"rotary = Rotary()\nrotary.forward = torch.compile(rotary.forward, mode='reduce-overhead'{options})\n"
+    shown = analyse(tmp_path, KEPT.format(body=body) + compiled).shown
+    assert is_told is ("GL501" in {code for _, _, code in shown})
