@@ -94,6 +94,9 @@ PUT_OUT = {
     "a table by a device": "k = name, str(x.device), x.device.index\nif k not in _tables:\n    _tables[k] = x.item()",
     "a table by another name": "table = self.kept\nif name not in table:\n    table[name] = x.item()\nreturn x",
     "a table in a list": "table = self.tables[0]\nif name not in table:\n    table[name] = x.item()\nreturn x",
+    "one table of many, by a number": (
+        "table = self.tables[n]\nif name not in table:\n    table[name] = x.item()\nreturn x"
+    ),
     "a table that is handed in": "filled(_tables, name, x)\nreturn x",
     "a table of the object that is handed in": "filled(self.kept, name, x)\nreturn x",
     "a table of the object": "if self.kept.get(x.device) is None:\n    self.kept[x.device] = x.item()\nreturn x",
@@ -117,6 +120,15 @@ PUT_OUT = {
     "the size of what is kept": "if self.made != n:\n    self.made = n\n    self.value = x.item()\nreturn x",
     "a table with nothing in it": "if not self.kept:\n    self.kept[name] = x.item()\nreturn x",
     "a table that is counted": "if len(self.kept) == 0:\n    self.kept[name] = x.item()\nreturn x",
+    "what a table has for a key": (
+        "held = self.kept[name]\nif len(held) == 0:\n    held['count'] = x.item()\nreturn x"
+    ),
+    "what a table has for a key, left early": (
+        "held = self.kept[name]\nif len(held) != 0:\n    return x\nheld['count'] = x.item()\nreturn x"
+    ),
+    "a key of what a table has for another": (
+        "held = self.kept[name]\nif 'count' not in held:\n    held['count'] = x.item()\nreturn x"
+    ),
     "a table whose keys are counted": "if len(list(self.kept.keys())) == 0:\n    self.kept[name] = x.item()\nreturn x",
     "what has been put there meanwhile": (
         "rows = len(_tables)\nfilled(_tables, n, x)\nif len(_tables) > rows:\n    self.value = x.item()\nreturn x"
@@ -144,8 +156,8 @@ STAYS = {
         "table = self.kept\nif name not in table:\n    table[name] = x.item()\nreturn x",
         "self.kept.clear()",
     ),
-    "one table of many": (
-        "table = self.tables[n]\nif name not in table:\n    table[name] = x.item()\nreturn x",
+    "one table of those that each run makes": (
+        "table = [{}, {}][n]\nif name not in table:\n    table[name] = x.item()\nreturn x",
         "pass",
     ),
     "a table of each run": ("table = {}\nfilled(table, name, x)\nreturn x", "pass"),
@@ -194,6 +206,18 @@ STAYS = {
     "a size that another method forgets": (
         "if self.made != n:\n    self.made = n\n    self.value = x.item()\nreturn x",
         "self.made = None",
+    ),
+    "what is taken from what a table has for a key": (
+        "held = self.kept[name]\nif len(held) == 0:\n    held['count'] = x.item()\nreturn x",
+        "for held in self.kept:\n            self.kept[held].clear()",
+    ),
+    "what a table that is new has for a key": (
+        "held = self.kept[name]\nif len(held) == 0:\n    held['count'] = x.item()\nreturn x",
+        "self.kept = {}",
+    ),
+    "what a table has for a key, which is not filled": (
+        "held = self.kept[name]\nif len(held) == 0:\n    self.value = x.item()\nreturn x",
+        "pass",
     ),
     "a size that is not kept, left early": (
         "if self.made == n:\n    return x\nself.value = x.item()\nreturn x",

@@ -233,8 +233,8 @@ def _state(asked: ir.Expr, needs: str, asking: Asking, depth: int = _DEPTH) -> K
             is_one = len(values) == 1 and depth > 0
             kept = _state(values[0], needs, asking, depth - 1) if is_one and values[0] else None
             return replace(kept, alias=name) if kept is not None and needs == "item" else kept
-        case ir.Subscript(value=ir.Attribute(attr=name), index=ir.Literal()) if needs == "item":
-            return Kept(name, True, needs)
+        case ir.Subscript(value=ir.Attribute(attr=name), index=key) if needs == "item":
+            return Kept(name, True, needs) if isinstance(key, ir.Literal) or asking.is_same(key) else None
         case ir.Subscript(value=table, index=key) if needs == "moved" and asking.is_same(key):
             return _state(table, "item", asking, depth)
         case ir.Walrus(value=value):
