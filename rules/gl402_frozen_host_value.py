@@ -134,7 +134,8 @@ def _confidence(event: HostStateRead) -> Confidence:
     if event.kind == "other" or (event.kind == "flag" and picks):
         return Confidence.MEDIUM if picks and event.is_surely_late else Confidence.LOW
     if event.is_surely_late:
-        return Confidence.MEDIUM if event.settles or event.use == "handed" else Confidence.HIGH
+        is_sure = not (event.settles or event.is_conditional or event.use == "handed")
+        return Confidence.HIGH if is_sure else Confidence.MEDIUM
     if event.is_handed or event.is_given or not (event.is_called or event.counts):
         return Confidence.LOW
     is_likely = event.kind == "number" and (event.counts or event.use not in ("branch", "loop", "item"))

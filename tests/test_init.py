@@ -642,6 +642,41 @@ def test_a_function_that_is_for_the_host_is_not_offered(
     assert (("images.ops:weighed",) if is_offered else ()) == survey(write(tmp_path, text)).exports
 
 
+@pytest.mark.parametrize(
+    ("name", "is_offered"),
+    [("naive_attention", False), ("attention_ref", False), ("attention", True), ("attention_naive_bayes", True)],
+)
+def test_what_is_called_a_reference_is_one(tmp_path: Path, name: str, is_offered: bool) -> None:
+    head = "# file: images/__init__.py\n# file: images/ops.py\nimport torch\n"
+    text = f"{head}\ndef {name}(x: torch.Tensor):\n    return x\n"
+    assert ((f"images.ops:{name}",) if is_offered else ()) == survey(write(tmp_path, text)).exports
+
+
+DEVICES = """
+# file: serve/__init__.py
+# file: serve/{one}.py
+from torch import nn
+
+class Decoder(nn.Module):
+    def forward(self, x):
+        return x
+# file: serve/{other}.py
+from torch import nn
+
+class Encoder(nn.Module):
+    def forward(self, x):
+        return x
+"""
+
+
+def test_what_is_named_for_another_device_is_no_candidate_beside_others(tmp_path: Path) -> None:
+    """Unless all of it is: then it is a project for that device."""
+    mixed = survey(write(tmp_path / "mixed", DEVICES.format(one="decoder_npu", other="encoder_gpu")))
+    assert mixed.models == ("serve.encoder_gpu:Encoder.forward",)
+    alike = survey(write(tmp_path / "alike", DEVICES.format(one="decoder_npu", other="encoder_npu")))
+    assert alike.models == ("serve.decoder_npu:Decoder.forward", "serve.encoder_npu:Encoder.forward")
+
+
 @pytest.mark.parametrize(("name", "is_offered"), [("reference_attention", False), ("attention", True)])
 def test_what_is_imported_as_a_reference_is_one(tmp_path: Path, name: str, is_offered: bool) -> None:
     """Kernels are compared with it."""

@@ -31,7 +31,8 @@ class HostStateRead(Event):
     It `is_handed` where it is state of an object that the function was handed, or that its own holds: that may be
     another one in each run, or one that is shared and set up somewhere else. It `is_given` where all writes only keep
     what a method is given, or a constant. `settles` tells a branch that asks whether a count has come to some number,
-    `begins` one that asks whether it has begun at all.
+    `begins` one that asks whether it has begun at all. `is_conditional` says of those that the region makes itself
+    that each stands behind a test.
     """
 
     use: str
@@ -45,6 +46,7 @@ class HostStateRead(Event):
     settles: bool = False
     begins: bool = False
     is_called: bool = True
+    is_conditional: bool = False
 
 
 @dataclass(frozen=True, slots=True)

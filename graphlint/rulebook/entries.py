@@ -26,9 +26,10 @@ KEYS: Mapping[str, type] = {
     "marks": list,
     "takes": list,
     "samples": list,
+    "whole": list,
     "graphing": dict,
 }
-LISTS = ("names", "marks", "takes", "samples")
+LISTS = ("names", "marks", "takes", "samples", "whole")
 REQUIRED = ("kind", "form", "names")
 
 
@@ -47,6 +48,7 @@ class Entry:
     marks: tuple[str, ...] = ()
     takes: tuple[str, ...] = ()
     samples: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()
     graphing: tuple[tuple[str, tuple[str | bool, ...]], ...] = ()
 
 

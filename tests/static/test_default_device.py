@@ -84,3 +84,36 @@ def test_it_holds_in_what_a_function_imports(tmp_path: Path, imports: str) -> No
     assert not said.shown and said.report.summary.regions == 1
     unset = analyse(tmp_path / "unset", text.format(sets=LEAVES, mark=MARK))
     assert unset.expected == unset.shown != []
+
+
+LOADED = """
+# file: model.py
+import torch
+
+class Model(torch.nn.Module):
+    def setup_caches(self, size):
+        self.mask = torch.tril(torch.ones(size, size, dtype=torch.bool))
+
+    def forward(self, x):
+        return torch.where(self.mask, x.cuda(), 0.0)
+# file: demo.py
+import torch
+from hub import AutoModel
+
+model = AutoModel.from_pretrained("name")
+with torch.device("{device}"):
+    model.{called}(4)
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "called", "is_told"),
+    [("cuda", "setup_caches", False), ("cpu", "setup_caches", True), ("cuda", "generate", True)],
+)
+def test_what_sets_up_a_model_that_nobody_knows_makes_tensors_where_the_block_says(
+    tmp_path: Path, device: str, called: str, is_told: bool
+) -> None:
+    """It may be a method of this name of any class."""
+    text = LOADED.format(device=device, called=called)
+    shown = analyse(tmp_path, text, regions=("model:Model.forward",)).shown
+    assert is_told is ("GL202" in {code for _, _, code in shown})

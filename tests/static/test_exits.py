@@ -73,3 +73,44 @@ def test_other_effects_behind_such_a_test_are_told(tmp_path: Path) -> None:
     body = "if mask.sum() == 0:\n        return x[mask]"
     found = analyse(tmp_path, PROGRAM.format(body=body), regions=("main:run",)).shown
     assert {"GL301", "GL305"} <= {code for _, _, code in found}
+
+
+KEPT = """
+import torch
+
+class Rotary(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.longest = 16
+        self.table = torch.ones(16)
+
+    def forward(self, x, positions, length: int):
+        {body}
+        return x * self.table[0]
+
+    def read(self):
+        return self.table.sum()
+"""
+GROWS = "self.table = torch.arange(32, device=x.device).cos()"
+
+
+@pytest.mark.parametrize(
+    ("body", "is_told"),
+    [
+        (f"if positions.max() > self.longest:\n            {GROWS}", False),
+        (f"if positions.max() > self.longest:\n            pass\n        if length > 16:\n            {GROWS}", True),
+        (f"if length > self.longest:\n            {GROWS}", True),
+    ],
+)
+def test_nothing_is_kept_behind_a_test_that_a_capture_is_refused_at(tmp_path: Path, body: str, is_told: bool) -> None:
+    """What a capture would do in silence there it never comes to."""
+    shown = analyse(tmp_path, KEPT.format(body=body), regions=("main:Rotary.forward",)).shown
+    assert is_told is ("GL501" in {code for _, _, code in shown})
+
+
+@pytest.mark.parametrize(("options", "is_told"), [("", True), (", fullgraph=True", False), (", fullgraph=False", True)])
+def test_what_is_compiled_goes_on_behind_it_unless_as_a_whole(tmp_path: Path, options: str, is_told: bool) -> None:
+    body = f"if positions.max() > self.longest:\n            {GROWS}"
+    compiled = f"rotary = Rotary()\nrotary.forward = torch.compile(rotary.forward, mode='reduce-overhead'{options})\n"
+    shown = analyse(tmp_path, KEPT.format(body=body) + compiled).shown
+    assert is_told is ("GL501" in {code for _, _, code in shown})

@@ -177,7 +177,9 @@ def test_what_a_call_moves_for_itself_is_moved_in_each(tmp_path: Path) -> None:
 
 def test_a_test_that_asks_for_something_else_as_well_is_not_settled_by_a_run(tmp_path: Path) -> None:
     """What else it asks may have changed since."""
-    body = f"if self.scale is None or x.sum() > 0:\n            self.scale = {MADE}\n        return x * self.scale[:4]"
+    body = f"""if self.scale is None or len(self.parts) > len(os.environ):
+            self.scale = {MADE}
+        return x * self.scale[:4]"""
     found = analyse(tmp_path, PROGRAM.format(body=body, before="layer(x)")).shown
     assert "GL501" in {code for _, _, code in found}
 

@@ -100,6 +100,14 @@ def test_what_may_be_a_tensor_of_the_device_lies_there(tmp_path: Path, body: str
     assert 1 == len(analyse(tmp_path, in_region(MAYBE.replace("y = x", "y = host") + body)).found)
 
 
+@pytest.mark.parametrize("asked", ["type(y) == bool", "type(y) is int", "isinstance(y, (bool, float))"])
+def test_what_is_asked_to_be_a_number_is_no_tensor_behind_it(tmp_path: Path, asked: str) -> None:
+    """Whatever it was taken for."""
+    for test, count in ((asked, 0), ("isinstance(y, torch.Tensor)", 1), (f"not ({asked})", 1)):
+        analysis = analyse(tmp_path, in_region(f"y = x\nif {test}:\n    text = str(y)"))
+        assert ["GL102"] * count == [code for _, _, code in analysis.found]
+
+
 KEPT = """
 asked = False
 if {condition}:

@@ -207,6 +207,14 @@ def test_what_is_for_devices_of_another_maker_is_told_where_these_capture(
     assert ("GL305" in {code for _, _, code in found}) is is_told
 
 
+@pytest.mark.parametrize("folder", ["serve", "serve-metax", "npu"])
+def test_what_a_project_lies_in_may_be_named_as_anybody_likes(tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir()
+    for kernel, is_told in {"metax_ops": False, "ops": True}.items():
+        found = analyse(tmp_path / folder, OTHER.format(opener="run", kernel=kernel)).shown
+        assert ("GL305" in {code for _, _, code in found}) is is_told
+
+
 LOADER = """
 import torch
 from torch import nn

@@ -323,3 +323,22 @@ def test_a_graphed_callable_is_given_as_many_rows_as_its_sample_has(
     """A single one would be spread over all, without a word."""
     analysis = analyse(tmp_path, SPREAD.format(rows=rows, last=last, mark=mark))
     assert [one for one in analysis.shown if one[2] == "GL511"] == analysis.expected
+
+
+IN_A_CAPTURE = """
+import torch
+
+net = torch.nn.Linear(4, 4).cuda()
+x = torch.ones(2, 4, device="cuda")
+graphed = torch.cuda.make_graphed_callables({given})
+with torch.cuda.graph(torch.cuda.CUDAGraph()):
+    y = graphed(x)
+"""
+
+
+@pytest.mark.parametrize(("given", "is_told"), [("net, (x,)", True), ("callables=net, sample_args=(x,)", True),
+                                                ("*(net, (x,))", True), ("net", False)])  # fmt: skip
+def test_without_samples_nothing_is_graphed(tmp_path: Path, given: str, is_told: bool) -> None:
+    """The call raises, and nothing behind it replays."""
+    found = analyse(tmp_path, IN_A_CAPTURE.format(given=given)).found
+    assert is_told is ("GL606" in {code for _, _, code in found})

@@ -764,6 +764,7 @@ class Wrapped:
         ("empty_like(shapes)  # expect: GL511", "x.copy_(one)"),
         ("zeros_like(shapes)", "x.copy_(one)"),
         ('empty(8, device="cuda")', "x.copy_(one)"),
+        ('empty((len(shapes), 4), device="cuda")', "x.copy_(one)"),
     ],
 )
 def test_an_input_that_is_made_like_data_and_filled_after_its_capture_alone(

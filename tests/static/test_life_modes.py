@@ -141,3 +141,42 @@ def test_graphs_that_no_call_finds_are_told(
     program = SIZES.format(sizes=sizes, asked=asked, key=key, given=given, call=call, mark=mark)
     analysis = analyse(tmp_path, program)
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL707"]
+
+
+INFERRED = """
+import torch
+
+class Clip:
+    def __init__(self, model):
+        self.model, self.x = model, torch.zeros(4, device="cuda")
+        with torch.inference_mode():
+            warm = self.model(self.x) * 2
+            {warmed}
+        {made}
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            {within}
+            self.out.copy_(y)
+
+    def run(self, x):
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.out.clone()
+"""
+WITHIN = "with torch.inference_mode():\n                y = self.model(self.x)\n                self.out.copy_(y)"
+
+
+@pytest.mark.parametrize(
+    ("warmed", "made", "within", "is_told"),
+    [
+        ("self.out = torch.empty_like(warm)", "pass", "y = self.model(self.x)", True),
+        ("pass", "self.out = torch.empty_like(warm)", "y = self.model(self.x)", False),
+        ("pass", "self.out = torch.zeros(4, device='cuda')", WITHIN, False),
+    ],
+)
+def test_only_what_inference_makes_is_for_inference_alone(
+    tmp_path: Path, warmed: str, made: str, within: str, is_told: bool
+) -> None:
+    """What is filled there was made elsewhere, and what a region changes in inference as well may be."""
+    text = INFERRED.format(warmed=warmed, made=made, within=within)
+    assert is_told is ("GL609" in {code for _, _, code in analyse(tmp_path, text).found})

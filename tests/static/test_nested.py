@@ -125,3 +125,29 @@ def test_what_asks_for_a_graph_to_replay_is_around_regions(
     found = analyse(tmp_path, text, confidence=Confidence.LOW)
     assert "GL101" in {one.code for one in found.report.findings}
     assert ("GL101" in {code for _, _, code in found.shown}) is is_told
+
+
+LAUNCHED = """
+import torch
+from library import Graph
+
+class Layer(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.built = Graph()
+
+    def forward(self, x):
+        self.built.{method}()
+        return self.settle(x)
+
+    def settle(self, x):
+        torch.cuda.synchronize()
+        return x
+"""
+
+
+@pytest.mark.parametrize(("method", "is_told"), [("execute_graph_exec", False), ("launch_graph", False), ("run", True)])
+def test_what_launches_a_graph_by_itself_is_around_regions(tmp_path: Path, method: str, is_told: bool) -> None:
+    text = LAUNCHED.format(method=method)
+    shown = analyse(tmp_path, text, regions=("main:Layer.forward",)).shown
+    assert is_told is ("GL103" in {code for _, _, code in shown})

@@ -94,6 +94,9 @@ PUT_OUT = {
     "a table by a device": "k = name, str(x.device), x.device.index\nif k not in _tables:\n    _tables[k] = x.item()",
     "a table by another name": "table = self.kept\nif name not in table:\n    table[name] = x.item()\nreturn x",
     "a table in a list": "table = self.tables[0]\nif name not in table:\n    table[name] = x.item()\nreturn x",
+    "one table of many, by a number": (
+        "table = self.tables[n]\nif name not in table:\n    table[name] = x.item()\nreturn x"
+    ),
     "a table that is handed in": "filled(_tables, name, x)\nreturn x",
     "a table of the object that is handed in": "filled(self.kept, name, x)\nreturn x",
     "a table of the object": "if self.kept.get(x.device) is None:\n    self.kept[x.device] = x.item()\nreturn x",
@@ -111,9 +114,21 @@ PUT_OUT = {
     "a table of a table": (
         "table = _tables.setdefault(name, {})\nif name not in table:\n    table[name] = x.item()\nreturn x"
     ),
+    "the size of what is kept, left early": (
+        "if self.made == n:\n    return x\nself.value = x.item()\nself.made = n\nreturn x"
+    ),
     "the size of what is kept": "if self.made != n:\n    self.made = n\n    self.value = x.item()\nreturn x",
     "a table with nothing in it": "if not self.kept:\n    self.kept[name] = x.item()\nreturn x",
     "a table that is counted": "if len(self.kept) == 0:\n    self.kept[name] = x.item()\nreturn x",
+    "what a table has for a key": (
+        "held = self.kept[name]\nif len(held) == 0:\n    held['count'] = x.item()\nreturn x"
+    ),
+    "what a table has for a key, left early": (
+        "held = self.kept[name]\nif len(held) != 0:\n    return x\nheld['count'] = x.item()\nreturn x"
+    ),
+    "a key of what a table has for another": (
+        "held = self.kept[name]\nif 'count' not in held:\n    held['count'] = x.item()\nreturn x"
+    ),
     "a table whose keys are counted": "if len(list(self.kept.keys())) == 0:\n    self.kept[name] = x.item()\nreturn x",
     "what has been put there meanwhile": (
         "rows = len(_tables)\nfilled(_tables, n, x)\nif len(_tables) > rows:\n    self.value = x.item()\nreturn x"
@@ -141,8 +156,8 @@ STAYS = {
         "table = self.kept\nif name not in table:\n    table[name] = x.item()\nreturn x",
         "self.kept.clear()",
     ),
-    "one table of many": (
-        "table = self.tables[n]\nif name not in table:\n    table[name] = x.item()\nreturn x",
+    "one table of those that each run makes": (
+        "table = [{}, {}][n]\nif name not in table:\n    table[name] = x.item()\nreturn x",
         "pass",
     ),
     "a table of each run": ("table = {}\nfilled(table, name, x)\nreturn x", "pass"),
@@ -191,6 +206,22 @@ STAYS = {
     "a size that another method forgets": (
         "if self.made != n:\n    self.made = n\n    self.value = x.item()\nreturn x",
         "self.made = None",
+    ),
+    "what is taken from what a table has for a key": (
+        "held = self.kept[name]\nif len(held) == 0:\n    held['count'] = x.item()\nreturn x",
+        "for held in self.kept:\n            self.kept[held].clear()",
+    ),
+    "what a table that is new has for a key": (
+        "held = self.kept[name]\nif len(held) == 0:\n    held['count'] = x.item()\nreturn x",
+        "self.kept = {}",
+    ),
+    "what a table has for a key, which is not filled": (
+        "held = self.kept[name]\nif len(held) == 0:\n    self.value = x.item()\nreturn x",
+        "pass",
+    ),
+    "a size that is not kept, left early": (
+        "if self.made == n:\n    return x\nself.value = x.item()\nreturn x",
+        "pass",
     ),
     "a size that is not kept": ("if self.made != n:\n    self.value = x.item()\nreturn x", "pass"),
     "more than there may be": (
@@ -389,6 +420,7 @@ class Rotary:
 IN_PLACE = "self.table = self.table.to(x.device)"
 MOVES = {
     "each time": IN_PLACE,
+    "to what lies beside it": "self.table = self.table.type_as(x)",
     "by another method": "self.table = self.table.cuda()",
     "where it lies elsewhere": f"if self.table.device != x.device:\n            {IN_PLACE}",
     "where it does not lie there": f"if not self.table.device == device:\n            {IN_PLACE}",
@@ -415,6 +447,14 @@ def test_what_is_moved_where_it_is_needed_lies_there_in_the_next_run(tmp_path: P
         shown = analyse(tmp_path / str(len(told)), text, regions=("main:Rotary.forward",)).shown
         told[other] = not {"GL202", "GL501"}.isdisjoint(code for _, _, code in shown)
     assert list(told.values()) == [False, True, True]
+
+
+@pytest.mark.parametrize(("name", "is_told"), [("setup_caches", False), ("enlarge", True)])
+def test_what_sets_up_makes_a_table_before_it_is_moved(tmp_path: Path, name: str, is_told: bool) -> None:
+    """By its name it runs before what is captured, and the run before the capture moves what it has made."""
+    text = MOVED.format(body=IN_PLACE, other="self.table = torch.arange(16)").replace("def other", f"def {name}")
+    shown = analyse(tmp_path, text, regions=("main:Rotary.forward",)).shown
+    assert is_told is not {"GL202", "GL501"}.isdisjoint(code for _, _, code in shown)
 
 
 @pytest.mark.parametrize(

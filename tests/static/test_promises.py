@@ -141,3 +141,44 @@ def test_what_stands_under_a_refused_word_is_not_captured(
     """The function that captures names the words for which it does; those of a table of classes are the same."""
     program = REFUSED.format(choice=textwrap.indent(choice, " " * 8), more=more)
     assert [code for *_, code in analyse(tmp_path, program).shown] == ["GL101"] * is_told
+
+
+_WRITER = """
+import torch
+
+class Cache:
+    def __init__(self, use_cuda_graph, gathered):
+        self.use_cuda_graph = use_cuda_graph
+        self.rows = gathered.shape[0]
+        self.graph = torch.cuda.CUDAGraph()
+
+    def capture(self, x: torch.Tensor):
+        with torch.cuda.graph(self.graph):
+            torch.add(x, 1, alpha=self.rows, out=x)
+
+    def update(self, more):
+        {asserted}
+        self.rows += more
+
+    def run(self, x, more):
+        self.graph.replay()
+        self.update(more)
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("asserted", "is_told"),
+    [
+        ("assert not self.use_cuda_graph, more", False),
+        ("if self.use_cuda_graph:\n            raise ValueError(more)", False),
+        ("assert not self.use_cuda_graph or more", True),
+        ("assert self.use_cuda_graph", True),
+        ("assert more > 0", True),
+    ],
+)
+def test_who_asserts_that_graphs_are_off_writes_between_no_replays(
+    tmp_path: Path, asserted: str, is_told: bool
+) -> None:
+    analysis = analyse(tmp_path, _WRITER.format(asserted=asserted))
+    assert is_told is ("GL402" in {code for _, _, code in analysis.shown})

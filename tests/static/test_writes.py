@@ -1808,3 +1808,39 @@ def test_what_is_counted_for_statistics_counts_what_python_did(tmp_path: Path, r
     )
     found = [one for one in analyse(tmp_path, text).shown if one[2] == "GL401"]
     assert bool(found) is is_told
+
+
+_GATED = """
+import torch
+
+class Net:
+    def __init__(self, factor):
+        self.factor, self.calls = factor, 0
+
+    def forward(self, x):
+        y = x * self.calls
+        {counting}
+        return y
+
+class Runner:
+    def __init__(self, factor, x: torch.Tensor):
+        self.net, self.graph = Net(4), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.net.forward(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("counting", "confidence"),
+    [
+        ("self.calls += 1", Confidence.HIGH),
+        ("if self.factor != 2:\n            self.calls += 1", Confidence.MEDIUM),
+    ],
+)
+def test_what_a_region_writes_under_a_condition_is_not_written_for_certain(
+    tmp_path: Path, counting: str, confidence: Confidence
+) -> None:
+    """Other objects may be made otherwise than the one that decides it here."""
+    (tmp_path / "program.py").write_text(_GATED.format(counting=counting), encoding="utf-8")
+    report = static.check([tmp_path], Config(root=tmp_path, select=("GL402",)), RULEBOOK)
+    assert [found.confidence for found in report.findings] == [confidence]

@@ -146,7 +146,7 @@ class Assumption:
         return Condition(words, str(function.module.path), line, is_default, opposite)
 
 
-def is_put_out(test: ir.Expr, branch: ir.Block, function: Function) -> bool:
+def is_put_out(test: ir.Expr, branch: object, function: Function) -> bool:
     """Whether the branch where a test holds gives the attribute that is asked another value: the next time, it does not
     hold any more.
     """
@@ -167,7 +167,7 @@ def is_put_out(test: ir.Expr, branch: ir.Block, function: Function) -> bool:
     return sign == "!=" and value is not None and _is_moved(kept.value, value, branch, function)
 
 
-def _is_moved(owner: ir.Expr, wanted: ir.Expr, branch: ir.Block, function: Function) -> bool:
+def _is_moved(owner: ir.Expr, wanted: ir.Expr, branch: object, function: Function) -> bool:
     """Whether a branch gives what outlives the call a copy of the kind that is wanted: `kept = kept.to(x.device)`."""
     if not (
         isinstance(owner, ir.Attribute) or (isinstance(owner, ir.Name) and owner.id in rebound_in(function.module))

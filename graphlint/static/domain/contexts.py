@@ -149,7 +149,7 @@ class OpenRegion:
     """A capture region that has begun: what it is, and the context that collects what happens inside.
 
     `warm` are the functions that ran before it; where `warms_up`, what it runs ran before, whatever that is. `assumed`
-    is what is assumed in the function that opens it, where it does.
+    is what is assumed in the function that opens it, where it does. What is compiled `is_whole` if parts are refused.
     """
 
     region: Region
@@ -159,6 +159,7 @@ class OpenRegion:
     warm: frozenset[Function] = frozenset()
     warms_up: bool = False
     assumed: Assumptions = ()
+    is_whole: bool = False
 
 
 RegionKey: TypeAlias = tuple[str, str, int, str | None]  # kind, path, line, and what is declared

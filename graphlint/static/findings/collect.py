@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass, field, replace
 
 from graphlint.finding import Condition, Confidence, Finding, Hole, Hop, Region, Severity, Span
@@ -28,7 +28,7 @@ class _Placed:
     """An event with the regions that reach it, and the way from the first of them that needs the fewest conditions.
 
     `is_first` says that only the first run of its sizes goes this way, and `exits` where functions ask on it whether to
-    end early.
+    end early. Where something is refused, it `goes_on` in what is compiled, if not as a whole.
     """
 
     occurrence: Occurrence
@@ -39,6 +39,7 @@ class _Placed:
     regions: set[Region] = field(default_factory=set)
     is_first: bool = False
     exits: tuple[Span, ...] = ()
+    goes_on: bool = False
 
     @property
     def confidence(self) -> Confidence:
@@ -104,9 +105,11 @@ class Reached:
             told = replace(occurrence, assumed=(), confidence=sure)
             is_first = ways.is_first(way, context, opened)
             exits = ways.exits(way) if told.effect in IN_EXITS else ()
-            self._add(
-                key, _Placed(told, context.function, chain, when, opened.region, {opened.region}, is_first, exits)
+            goes_on = opened.region.soft and not opened.is_whole
+            place = _Placed(
+                told, context.function, chain, when, opened.region, {opened.region}, is_first, exits, goes_on
             )
+            self._add(key, place)
 
     def around(self, occurrence: Occurrence, function: str, region: Region) -> None:
         """Add what stands around a region, and not in it."""
@@ -143,7 +146,7 @@ class Reached:
         known = self.places.get(key)
         best = place if known is None or place.rank < known.rank else known
         if known is not None:
-            best.regions = known.regions | place.regions
+            best.regions, best.goes_on = known.regions | place.regions, known.goes_on or place.goes_on
         self.places[key] = best
 
 
@@ -158,12 +161,21 @@ def gather(regions: Iterable[OpenRegion], evaluator: Evaluator) -> Reached:
 def collect_findings(reached: Reached, rulebook: Rulebook) -> list[Finding]:
     """The findings in order of place. Raises LookupError for an effect without a rule."""
     placed = [(place, rulebook.for_effect(place.occurrence.effect)) for place in reached.places.values()]
-    refused = [place.occurrence.span for place, rule in placed if rule.outcome == "capture-error"]
-    for place, _ in placed:
-        if any(_holds(asked, span) for asked in place.exits for span in refused):
+    refused = [place for place, rule in placed if rule.outcome == "capture-error"]
+    spans = [place.occurrence.span for place in refused]
+    lines = {(one.path, one.line) for one in (p.occurrence.span for p in refused if p.confidence > Confidence.LOW)}
+    for place, rule in placed:
+        is_left = any(_holds(asked, span) for asked in place.exits for span in spans)
+        if is_left or (rule.outcome != "capture-error" and _is_behind(place, lines)):
             place.occurrence = replace(place.occurrence, confidence=Confidence.LOW)
     findings = [_finding(place, rule) for place, rule in placed if "check" in rule.witness]
     return sorted(findings, key=lambda f: (f.span, f.code))
+
+
+def _is_behind(place: _Placed, refused: Set[tuple[str, int]]) -> bool:
+    """Whether something stands behind a test that captures are refused at, so that none gets there."""
+    asked = {(condition.path, condition.line) for condition in place.when if condition.opposite}
+    return not asked.isdisjoint(refused) and not place.goes_on
 
 
 def _holds(outer: Span, inner: Span) -> bool:

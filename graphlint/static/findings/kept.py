@@ -6,7 +6,7 @@ Long, because programs ask in many ways whether something is there already: by N
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, replace
 
 from graphlint.rulebook.lexicon import Lexicon
@@ -26,6 +26,7 @@ from graphlint.static.syntax.traversal import (
     holds,
     last_name,
     names_in,
+    rest_behind,
     walk,
     words_in,
 )
@@ -111,9 +112,11 @@ class Asking:
     sites: tuple[Site, ...]
     of_sizes: bool
 
-    def behind(self, test: ir.Expr) -> ir.Block:
-        """The branch where a test holds, or one that is asked beside others."""
+    def behind(self, test: ir.Expr, outcome: bool) -> Hashable:
+        """The branch where a test, or one that it is asked beside, holds, or what runs where it does not."""
         branches = branches_in(self.function.code).items()
+        if not outcome:
+            return next((rest_behind(self.function.code, asked, False) for asked, _ in branches if asked is test), ())
         return next((one.body for asked, one in branches if holds(asked, test)), ())
 
     def is_same(self, key: ir.Expr) -> bool:
@@ -177,9 +180,9 @@ def kept_by(test: ir.Expr, outcome: bool, asking: Asking) -> Kept | None:
             return _state(asked, needs, asking)
         case ir.Compare(left=key, comparisons=[("in" | "not in" as sign, table)]) if outcome is (sign == "not in"):
             return _state(table, "item", asking) if asking.is_same(key) else None
-        case ir.Compare(left=ir.Attribute() as kept_value, comparisons=[("!=", other)]) if outcome and is_put_out(
-            test, asking.behind(test), asking.function
-        ):
+        case ir.Compare(left=ir.Attribute() as kept_value, comparisons=[("!=" | "==" as sign, other)]) if outcome is (
+            sign == "!="
+        ) and is_put_out(_unlike(test, other), asking.behind(test, outcome), asking.function):
             return _state(kept_value, "same", asking) if is_plain(other, asking.function, asking.sites) else None
         case ir.Compare(left=one, comparisons=[("!=" | "==" as sign, other)]) if outcome is (sign == "!="):
             sides = (side.value for side in (one, other) if isinstance(side, ir.Attribute) and side.attr in MADE_OF)
@@ -196,6 +199,10 @@ def kept_by(test: ir.Expr, outcome: bool, asking: Asking) -> Kept | None:
         case ir.Attribute() | ir.Name():
             return _state(test, "false" if outcome else "true", asking)
     return None
+
+
+def _unlike(test: ir.Compare, other: ir.Expr) -> ir.Compare:
+    return replace(test, comparisons=(("!=", other),))
 
 
 def kept_by_failing(tried: ir.Try, kind: ir.Expr, asking: Asking) -> Kept | None:
@@ -226,8 +233,8 @@ def _state(asked: ir.Expr, needs: str, asking: Asking, depth: int = _DEPTH) -> K
             is_one = len(values) == 1 and depth > 0
             kept = _state(values[0], needs, asking, depth - 1) if is_one and values[0] else None
             return replace(kept, alias=name) if kept is not None and needs == "item" else kept
-        case ir.Subscript(value=ir.Attribute(attr=name), index=ir.Literal()) if needs == "item":
-            return Kept(name, True, needs)
+        case ir.Subscript(value=ir.Attribute(attr=name), index=key) if needs == "item":
+            return Kept(name, True, needs) if isinstance(key, ir.Literal) or asking.is_same(key) else None
         case ir.Subscript(value=table, index=key) if needs == "moved" and asking.is_same(key):
             return _state(table, "item", asking, depth)
         case ir.Walrus(value=value):

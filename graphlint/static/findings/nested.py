@@ -34,9 +34,17 @@ def captures_again(sites: tuple[Site, ...]) -> bool:
 
 
 def chooses_graphs(sites: tuple[Site, ...], lexicon: Lexicon) -> bool:
-    """Whether a function on a way asks whether there is a graph to replay, or a method of its object that it calls."""
-    named = lexicon.phases["replays"]
-    return any(_asks(site.function, named) for site in sites[1:])
+    """Whether a function on a way asks whether there is a graph to replay, or a method of its object that it calls; or
+    launches one by itself.
+    """
+    asking, launching = lexicon.phases["replays"], lexicon.phases["launches"]
+    return any(_asks(site.function, asking) or _launches(site.function, launching) for site in sites[1:])
+
+
+@remembered_in_run
+def _launches(function: Function, named: re.Pattern[str]) -> bool:
+    methods = (one.func.attr for one in calls_in(function.code) if isinstance(one.func, ir.Attribute))
+    return any(map(named.match, methods))
 
 
 @remembered_in_run

@@ -28,11 +28,10 @@ from graphlint.static.index.roots import is_test
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered, remembered_in_run
 from graphlint.static.syntax.traversal import (
-    blocks_in,
     form,
-    holds,
     last_name,
     names_in,
+    rest_behind,
     surely_in,
     targets_of,
     walk,
@@ -103,7 +102,9 @@ class Once:
         from it to a place; each with the tests that come out as on that way.
         """
         function = assumption.function
-        yield from self._behind(function, _rest(function.code, assumption.test, assumption.outcome), taken, _DEPTH)
+        yield from self._behind(
+            function, rest_behind(function.code, assumption.test, assumption.outcome), taken, _DEPTH
+        )
         is_below = False
         for site in sites:
             if site.function.code is function.code:
@@ -111,7 +112,7 @@ class Once:
             elif is_below and site.function.code.name not in CONSTRUCTORS:
                 yield site.function.code.body, taken
             elif site.node is not None:
-                yield _rest(site.function.code, site.node, True), taken
+                yield rest_behind(site.function.code, site.node, True), taken
         last = self._function_of(place) if is_below else None
         if last is not None and last is not function.code and last.name not in CONSTRUCTORS:
             yield last.body, taken
@@ -183,7 +184,7 @@ class Once:
             written
             for module, name in places
             for written in stores_to(module, name, kept.is_attribute)
-            if written.definition is not None and written.definition.name not in CONSTRUCTORS
+            if written.definition is not None and not self._is_before(written.definition.name, kept)
             if kept.is_undone_by(written, lexicon)
         ]
         if of_sizes and kept.needs == "item":
@@ -191,6 +192,11 @@ class Once:
         return bool(undoing) or any(
             _deletes(module, name) for module, name in places if kept.needs in ("item", "something", "true")
         )
+
+    def _is_before(self, name: str, kept: Kept) -> bool:
+        """Whether a function runs before what is captured does, by its name: what it makes is moved by the next run."""
+        prepares = self._evaluator.lexicon.host_state["prepares"]
+        return name in CONSTRUCTORS or (kept.needs == "moved" and prepares.match(name) is not None)
 
     def _is_called(self, written: Written) -> bool:
         """Whether something calls a function by its name that holds a statement."""
@@ -248,22 +254,6 @@ def _deletes(module: Module, name: str) -> bool:
 
 def _inner(target: ast.expr) -> tuple[ast.expr, ...]:
     return (target.value,) if isinstance(target, ast.Subscript) else ()
-
-
-@remembered
-def _rest(code: ir.Code, node: ir.Node, outcome: bool) -> tuple[Hashable, ...]:
-    """What runs behind a node that stands in a function, if that is a test, where it comes out like this."""
-    return _behind_in(code.body, node, outcome)
-
-
-def _behind_in(block: ir.Block, node: ir.Node, outcome: bool) -> tuple[Hashable, ...]:
-    for at, statement in enumerate(block):
-        if isinstance(statement, ir.If) and statement.test is node:
-            return (statement.body if outcome else statement.orelse, *block[at + 1 :])
-        if holds(statement, node):
-            inner = next((one for one in blocks_in(statement) if holds(one, node)), None)
-            return block[at:] if inner is None else (*_behind_in(inner, node, outcome), *block[at + 1 :])
-    return ()
 
 
 def _is_given(kept: Kept, block: Hashable, taken: Taken) -> bool:

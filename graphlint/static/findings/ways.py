@@ -27,6 +27,7 @@ from graphlint.static.findings.phases import is_other_phase
 from graphlint.static.findings.promises import Promises
 from graphlint.static.findings.refused import is_refused
 from graphlint.static.findings.trials import is_tried
+from graphlint.static.findings.unnamed import Unnamed
 from graphlint.static.findings.used import asks_for_used
 from graphlint.static.findings.withheld import is_withheld
 from graphlint.static.syntax import ir
@@ -60,6 +61,7 @@ class Ways:
         self._promises = Promises(evaluator.project, evaluator.lexicon)
         self._once = Once(evaluator)
         self._made = Made(evaluator)
+        self._unnamed = Unnamed(evaluator)
         self._numbers: dict[tuple[ir.Expr, str], int] = {}
         self._assumptions: dict[int, Assumption] = {}
         self._filled: dict[OpenRegion, frozenset[str]] = {}
@@ -144,6 +146,7 @@ class Ways:
                 assumption, way.sites, opened, self._lexicon
             )
             is_odd = is_odd or trains_without_gradients(assumption, way.sites, self._evaluator)
+            is_odd = is_odd or self._unnamed.denies(assumption)
             # Who calls what is declared is not seen, and may give what its annotation does not say.
             is_entry = opened.region.entry is not None and entry in (None, assumption.function)
             for one, (test, outcome) in zip(assumption.conditions, assumption.asked, strict=True):

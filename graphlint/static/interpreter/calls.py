@@ -181,7 +181,7 @@ class Calls:
     def unresolved(self, node: ir.Call | None, frame: Frame, arguments: Arguments | None = None) -> None:
         """Count a call that could not be followed; it is kept with its arguments where nobody knows the callee."""
         if not frame.in_region:
-            self.interpreter.placements.unknown(arguments, frame)
+            self.interpreter.placements.unknown(node, arguments, frame)
         elif node is not None:
             self.interpreter.used(CALLED, node.func, UNKNOWN, frame)
             if arguments is None or any(device_tensor(value) is not None for value in arguments.all_values()):

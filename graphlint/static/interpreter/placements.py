@@ -13,6 +13,7 @@ from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.module import Definition, Module, Segment
 from graphlint.static.index.parts import segments_with
+from graphlint.static.syntax import ir
 from graphlint.values import Arguments, DeviceName, Place, Value
 from graphlint.values.queries import tensors_in
 
@@ -35,6 +36,7 @@ class Placements:
         if noted is None:
             return around
         is_placed = _named(function) in noted.functions or (noted.is_open and self._makes_module(function))
+        is_placed = is_placed or (function.owner is not None and function.code.name in noted.methods)
         return around | {DeviceName(Place.ANYWHERE)} if is_placed else around
 
     def _makes_module(self, function: Function) -> bool:
@@ -44,7 +46,7 @@ class Placements:
         bases = self.interpreter.classes.external_bases(function.owner)
         return not self.interpreter.lexicon.modules["base"].isdisjoint(bases)
 
-    def unknown(self, arguments: Arguments | None, frame: Frame) -> None:
+    def unknown(self, node: ir.Call | None, arguments: Arguments | None, frame: Frame) -> None:
         """Something is called that nobody knows."""
 
     def made(self, instance: Instance, frame: Frame) -> None:
@@ -88,17 +90,26 @@ class Placements:
 
 
 class _Noted(Placements):
-    """Notes what runs in such a block, and changes nothing; it `is_open` if something unknown makes objects there."""
+    """Notes what runs in such a block, and changes nothing; it `is_open` if something unknown makes objects there.
+
+    `methods` are those that set up an object there which nobody knows, by their names.
+    """
 
     def __init__(self, interpreter: Interpreter) -> None:
         super().__init__(interpreter)
         self.functions: set[tuple[Module, str]] = set()
+        self.methods: set[str] = set()
         self.is_open = False
 
-    def unknown(self, arguments: Arguments | None, frame: Frame) -> None:
+    def unknown(self, node: ir.Call | None, arguments: Arguments | None, frame: Frame) -> None:
         """A model is made out of a configuration: one that is given tensors is there already."""
+        if not _devices(frame.around) - {DeviceName(Place.HOST)}:
+            return
         is_given = arguments is None or any(True for value in arguments.all_values() for _ in tensors_in(value))
-        self.is_open |= not is_given and bool(_devices(frame.around) - {DeviceName(Place.HOST)})
+        self.is_open |= not is_given
+        name = node.func.attr if node is not None and isinstance(node.func, ir.Attribute) else ""
+        if self.interpreter.lexicon.host_state["prepares"].match(name):
+            self.methods.add(name)
 
     def around(self, function: Function, around: frozenset[Value]) -> frozenset[Value]:
         if _devices(around) - {DeviceName(Place.HOST)}:

@@ -106,6 +106,8 @@ class Callables(Lent):
     # Graphing
 
     def _graph(self, call: Call) -> None:
+        if len(call.given.all()) < 2 and not call.given.is_open:
+            return  # without samples it raises, and graphs nothing
         region = Region("make_graphed_callables", call.place.path, call.place.line)
         capture = Capture(Thing(), region, call.place, self.ledger.now)
         for _, cast, place in self.casts:

@@ -110,7 +110,8 @@ class Inputs(Listener):
         given = {root for root in _states(capture) if self.ledger.since(root, last)}
         self.filled[capture] = self.filled.get(capture, given) & given
         for root, writes in since.items():
-            if root.source and any(write.is_sure for write in writes):  # made after data that was at hand
+            is_alike = any(is_tensor(one) for one in root.source)  # made after data that was at hand, not of a size
+            if is_alike and any(write.is_sure for write in writes):
                 self._tell_hollow(root, capture, is_given=True)
 
     def _is_unfilled(self, root: Thing) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from graphlint.rule import EagerBeside, InferenceTensor, ModeIgnored
 from graphlint.static.life.forms import calls_method
-from graphlint.static.life.ledger import Listener, Tell
+from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import Capture, Frame, Instance, Made, Object, Place, Tensor, Thing
 from graphlint.static.life.record import Call
 from graphlint.static.life.tensors import modules_in
@@ -27,6 +27,7 @@ class Modes(Listener):
     captured: dict[Thing, dict[Capture, bool]] = field(default_factory=dict)  # the mode of modules in captures
     switched: dict[Capture, dict[Thing, Place]] = field(default_factory=dict)  # modules in another mode than theirs
     inferred: dict[Thing, Place] = field(default_factory=dict)  # tensors made in inference mode, and its place
+    inside: set[Place] = field(default_factory=set)  # of regions, in inference mode
     beside: dict[Thing, list[Place]] = field(default_factory=dict)  # calls of what was captured
     told: set[Capture] = field(default_factory=set)
     casting: set[Call] = field(default_factory=set)  # autocasts that have cast weights, and keep them
@@ -82,8 +83,9 @@ class Modes(Listener):
     def answered(self, call: Call) -> None:
         self.has_stepped = self.has_stepped or (isinstance(call.owner, Made) and call.last == "step")
         if isinstance(call.result, Tensor):
-            where = self._around("inference_mode")
-            if where is not None:
+            given = {thing.root for thing in tensors_in([call.owner, *call.given.all()])}
+            where = self._around("inference_mode") if call.result.root not in given else None
+            if where is not None:  # what was there before, and views of it, may be changed as ever
                 self.inferred[call.result] = where
         if call.last in ("eval", "train") and isinstance(call.owner, (Instance, Made)):
             mode = call.last == "train" and call.given.get(0, "mode") is not False
@@ -123,10 +125,14 @@ class Modes(Listener):
                     return True
         return False
 
+    def worked(self, things: tuple[Thing, ...], place: Place) -> None:
+        if self.ledger.capture is not None and self._around("inference_mode") is not None:
+            self.inside.add(place)
+
     def ended(self, capture: Capture) -> None:
         if self._around("inference_mode") is None:
-            for root in capture.writes:
-                if root in self.inferred:
+            for root, place in capture.writes.items():
+                if root in self.inferred and place not in self.inside:
                     self.tell(InferenceTensor(), self.inferred[root], capture)
 
     def entered(self, frame: Frame) -> None:

@@ -252,7 +252,7 @@ class Capture:
             return Partial(External(name), (), arguments.keywords)
         if uses_graphs(entry, arguments):
             opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry))
-            opened.warms_up = True
+            opened.warms_up, opened.is_whole = True, any(arguments.keyword(name) == TRUE for name in entry.whole)
             self.run_entry(target, node, frame, node.arguments[0].value if node.arguments else None)
             self.evaluator.close_region(frame)
             return _graphed(target, opened)

@@ -211,7 +211,7 @@ class Tensors:
         if operation.name in self.lexicon.compilers["validating"]:
             return True
         moved = facts.value("self")
-        if isinstance(moved, Tensor) and moved.literal and moved.fresh and moved.ndim in (0, None):
+        if isinstance(moved, Tensor) and moved.literal and moved.fresh:
             return self.lexicon.methods.get(operation.name.rpartition(".")[2]) == "moves"
         is_literal = operation.name in self.lexicon.compilers["literals"]
         data = [member for one in _data(operation, facts) for member in members(one)]

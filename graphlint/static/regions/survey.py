@@ -10,6 +10,7 @@ from pathlib import Path
 from graphlint.finding import Region
 from graphlint.static.domain.contexts import OpenRegion
 from graphlint.static.findings.collect import gather
+from graphlint.static.findings.makers import named_for_device
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
@@ -62,6 +63,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
     captured = [interpreter.project.module_at(path) for path in files if path not in shown]
     offered = tuple(one for one in exported(interpreter, files, shown, bool(own)) if one not in reached.functions)
+    offered = named_for_device(offered, interpreter.lexicon)
     run_elsewhere = replacing(interpreter, (one for one in captured if not is_test(one.name)))
     known_by_now = {*reached.functions, *offered, *found}
     # Where the code captures by itself, what it compiles without graphs is left out of these on purpose.
@@ -75,7 +77,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     return Survey(
         len(files),
         tuple(sorted({one.region for one in opened})),
-        tuple(ordered),
+        named_for_device(ordered, interpreter.lexicon),
         tuple(sorted(packages - known)),
         propose_targets(interpreter, files, shown, found, find_holes(opened)),
         offered,

@@ -180,6 +180,22 @@ def excludes(code: ir.Code, one: ir.Node, other: ir.Node) -> bool:
     )
 
 
+@remembered
+def rest_behind(code: ir.Code, node: ir.Node, outcome: bool = True) -> tuple[Hashable, ...]:
+    """What runs behind a node that stands in a function, if that is a test, where it comes out like this."""
+    return _rest_in(code.body, node, outcome)
+
+
+def _rest_in(block: ir.Block, node: ir.Node, outcome: bool) -> tuple[Hashable, ...]:
+    for at, statement in enumerate(block):
+        if isinstance(statement, ir.If) and statement.test is node:
+            return (statement.body if outcome else statement.orelse, *block[at + 1 :])
+        if holds(statement, node):
+            inner = next((one for one in blocks_in(statement) if holds(one, node)), None)
+            return block[at:] if inner is None else (*_rest_in(inner, node, outcome), *block[at + 1 :])
+    return ()
+
+
 def surely_in(block: object, taken: Mapping[ir.Expr, bool]) -> Iterator[object]:
     """What stands in a block and runs with it: of branches, those that are taken, if that is known."""
     pending = [block]

@@ -15,6 +15,7 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class
 from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
 from graphlint.static.index.module import ClassDefinition, Module
+from graphlint.static.syntax.asserted import is_broken, promises_in
 from graphlint.static.syntax.ir import Pos
 from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.branches import Branches
@@ -173,6 +174,8 @@ class Judged:
                 continue  # the next run begins where this one has begun
             if _hands_on(written) or self._prepares(written) or self._is_held(written, state, timing):
                 continue
+            if self._forbids_graphs(written):
+                continue
             if written in inside and not isinstance(state.owner, Scope):
                 ran = (written.module, written.store.line) in self.changed
                 may_run = _counts_on(written.store) and not self._asks_for_capture(written.store)
@@ -191,6 +194,12 @@ class Judged:
         """Whether the files that capture give state one value alone."""
         others = (one for one in self.writers.of(state) if one is not written)
         return is_held(written, others, map(self.evaluator.project.module_at, timing.places), state)
+
+    def _forbids_graphs(self, written: Written) -> bool:
+        """Whether a function asserts that graphs are off, so that it is none that runs between replays."""
+        promises = promises_in(written.module.source_of(written.segment)) if written.definition is not None else ()
+        captures = self.lexicon.host_state["captures"]
+        return any(is_broken(one, {name: True for name in names if captures.match(name)}) for names, one in promises)
 
     def _asks_for_capture(self, store: Store) -> bool:
         """Whether a condition around a statement asks if a capture is under way."""
@@ -225,6 +234,7 @@ class Judged:
             is_given=all(isinstance(written.store.value, (ast.Name, ast.Constant)) for written, _ in late),
             settles=use.settles,
             begins=use.begins,
+            is_conditional=by_region and all(written.store.tests for written, when in late if when is surest),
         )
 
     def _kind_of(self, written: Written) -> str:
