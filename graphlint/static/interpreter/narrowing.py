@@ -246,7 +246,7 @@ def _keep_objects(
             kept.extend(_instance_of(interpreter, cls, node, frame) for cls in classes)
         elif answer is None or answer is outcome:
             kept.append(member)
-    if not kept and outcome:  # where one is asked for, there it is one, whatever it was taken for
+    if not kept and outcome and all(isinstance(member, Tensor) for member in members(value)):  # it was taken for one
         kept.extend(_instance_of(interpreter, cls, node, frame) for cls in classes)
     if kept:
         env[key] = union(kept)
