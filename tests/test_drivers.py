@@ -127,7 +127,7 @@ def test_what_makes_objects_of_files_is_not_proposed(tmp_path: Path, text: str, 
 @pytest.mark.parametrize(
     ("name", "is_offered"),
     [
-        ("torch_scale", False), ("naive_scale", True), ("quantize_weights", False),
+        ("torch_scale", False), ("naive_scale", False), ("naively_scaled", True), ("quantize_weights", False),
         ("measure_latency", False), ("output_check", False),
         ("scale", True), ("torchscale", True), ("quantize", True), ("measure", True),
     ],

@@ -104,15 +104,13 @@ class Soft(Lent):
 
     def _counts(self, value: Object, place: Place) -> bool:
         """Whether a call is given the number of a round, of which nobody knows how many there are."""
-        here = [one for one in self.ledger.loops if one.place.function.code is place.function.code]
-        loop = here[-1].place.node if here else None
-        if not isinstance(loop, (ir.For, ir.While)) or isinstance(here[-1].value, int):
-            return False
-        if isinstance(loop, ir.For) and value is here[-1].value:
-            return isinstance(loop.iterable, ir.Call) and called_name(loop.iterable) == "range"
-        counted = {last_name(part.target) for part in walk(loop.body) if isinstance(part, ir.AugAssign)}
-        given = place.node.arguments if isinstance(place.node, ir.Call) else ()
-        return type(value) is int and any(last_name(one.value) in counted for one in given)
+        for loop in (one for one in self.ledger.loops if not isinstance(one.value, int)):
+            node = loop.place.node
+            if isinstance(node, ir.For) and value is loop.value:
+                return isinstance(node.iterable, ir.Call) and called_name(node.iterable) == "range"
+            if type(value) is int and isinstance(node, (ir.For, ir.While)) and _counted_in(node.body, place):
+                return True
+        return False
 
     def finished(self) -> None:
         for module, (place, number) in self.loops.items():
@@ -128,6 +126,13 @@ class Soft(Lent):
         place = module.made
         assert place is not None
         return Capture(module, Region(module.cls, place.path, place.line), place, 0)
+
+
+def _counted_in(body: ir.Block, place: Place) -> bool:
+    """Whether a call is given what the body of a loop adds to."""
+    counted = {last_name(part.target) for part in walk(body) if isinstance(part, ir.AugAssign)}
+    given = place.node.arguments if isinstance(place.node, ir.Call) else ()
+    return any(last_name(one.value) in counted for one in given)
 
 
 def is_graphing(module: Made, entries: Entries) -> bool:
