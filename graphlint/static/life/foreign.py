@@ -10,6 +10,7 @@ from graphlint.static.domain.program import Function
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Container, Made, MethodOf, Object, Place, Thing
 from graphlint.static.life.record import Call
+from graphlint.static.syntax import ir
 
 
 @dataclass
@@ -54,7 +55,8 @@ class Foreign(Listener):
 
     def worked(self, things: tuple[Thing, ...], place: Place) -> None:
         """An operator is applied to arrays of a library, which launches where it likes."""
-        for one in things if self.ledger.capture is not None else ():
+        is_operator = self.ledger.capture is not None and not isinstance(place.node, ir.Call)
+        for one in things if is_operator else ():
             made = self.ledger.origin(one)
             if made is not None and made.owner is None and f"{_library(made.name)}.*" in self.kernels:
                 self._launched(made.name, None, place)
