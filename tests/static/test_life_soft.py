@@ -81,6 +81,13 @@ COUNTED = {
     "nothing is graphed": (PLAIN, "0", "for number in range(rounds):", "pass", False),
     "there are four rounds": (GRAPHED, "0", "for number in range(4):", "pass", False),
     "a tensor counts": (GRAPHED, "torch.zeros((), device='cuda')", "for _ in range(rounds):", "number += 1", False),
+    "a tensor counts beside a number": (
+        GRAPHED,
+        "2; counter = torch.zeros((), device='cuda')",
+        "for _ in range(rounds):",
+        "counter += 1; step(counter, 2)",
+        False,
+    ),
     "the number stays": (GRAPHED, "2", "for _ in range(rounds):", "pass", False),
     "it is one of a list": (GRAPHED, "0", "for number in sys.path:", "pass", False),
 }

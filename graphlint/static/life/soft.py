@@ -72,7 +72,8 @@ class Soft(Lent):
         self._examine(module, given, place)
         if module.made is not None and not self.sized.isdisjoint(tensors_of(Container(elements=list(given)))):
             self.tell(GraphCollected(True, True, by_size=True), module.made, self._region(module))
-        if any(self._counts(one, place) for one in given):
+        arguments = place.node.arguments if isinstance(place.node, ir.Call) else ()
+        if any(self._counts(one, value, place) for one, value in zip(arguments, given, strict=False)):
             self.tell(GraphCollected(True, True, by_number=True), place, self._region(module))
         is_waiting = not self.silence.is_silent and any(has_gradient(one, ()) for one in tensors_of(result))
         if not self.marks_steps and not (self.is_waiting and is_waiting):
@@ -102,14 +103,16 @@ class Soft(Lent):
                     self.tell(Uncaptured("written"), write.place, self._region(module))
                     break
 
-    def _counts(self, value: Object, place: Place) -> bool:
+    def _counts(self, argument: ir.Argument, value: Object, place: Place) -> bool:
         """Whether a call is given the number of a round, of which nobody knows how many there are."""
         for loop in (one for one in self.ledger.loops if not isinstance(one.value, int)):
             node = loop.place.node
             if isinstance(node, ir.For) and value is loop.value:
                 return isinstance(node.iterable, ir.Call) and called_name(node.iterable) == "range"
-            if type(value) is int and isinstance(node, (ir.For, ir.While)) and _counted_in(node.body, place):
-                return True
+            if type(value) is int and isinstance(node, (ir.For, ir.While)):
+                counted = {last_name(part.target) for part in walk(node.body) if isinstance(part, ir.AugAssign)}
+                if last_name(argument.value) in counted - {None}:
+                    return True
         return False
 
     def finished(self) -> None:
@@ -126,13 +129,6 @@ class Soft(Lent):
         place = module.made
         assert place is not None
         return Capture(module, Region(module.cls, place.path, place.line), place, 0)
-
-
-def _counted_in(body: ir.Block, place: Place) -> bool:
-    """Whether a call is given what the body of a loop adds to."""
-    counted = {last_name(part.target) for part in walk(body) if isinstance(part, ir.AugAssign)}
-    given = place.node.arguments if isinstance(place.node, ir.Call) else ()
-    return any(last_name(one.value) in counted for one in given)
 
 
 def is_graphing(module: Made, entries: Entries) -> bool:
