@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from graphlint.static.domain.program import Function, function_of
-from graphlint.static.index.module import nested_class
+from graphlint.static.domain.program import Function, function_of, owner_of
 from graphlint.static.index.project import Project
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import (
@@ -95,7 +94,7 @@ def calls_by_name(project: Project, name: str, *beside: str) -> Iterator[tuple[i
         for definition in module.index.all_functions():
             if not all(module.holds(definition.segment, word) for word in (name, *beside)):
                 continue
-            caller = function_of(definition, nested_class(module.index.classes, definition.qualname.split(".")[:-1]))
+            caller = function_of(definition, owner_of(definition))
             for call in calls_in(caller.code) if caller is not None else ():
                 if caller is not None and last_name(call.func) == name:
                     yield call, caller

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 from graphlint.finding import Span
-from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
 from graphlint.static.syntax import ir
 from graphlint.values import Arguments, External, Value
 
@@ -92,6 +92,11 @@ def function_of(definition: Definition, owner: ClassDefinition | None = None) ->
     if code is None:
         return None
     return Function(code, definition.module, definition.qualname, definition.segment.first, owner)
+
+
+def owner_of(definition: Definition) -> ClassDefinition | None:
+    """The class that a method is written in; None for a function."""
+    return nested_class(definition.module.index.classes, definition.qualname.split(".")[:-1])
 
 
 def functions_with(module: Module, words: Collection[str]) -> Iterator[Function]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from graphlint.static.domain.callers import calls_by_name
 from graphlint.static.domain.contexts import Context, Site
-from graphlint.static.domain.program import Function, function_of
+from graphlint.static.domain.program import Function, function_of, owner_of
 from graphlint.static.index.module import ClassDefinition, nested_class
 from graphlint.static.index.project import Project
 from graphlint.static.syntax import ir
@@ -53,8 +53,7 @@ def _withheld_for(opener: Function) -> frozenset[str]:
     found: set[str] = set()
     for definition in opener.module.index.all_functions():
         if opener.module.holds(definition.segment, opener.code.name):
-            names = definition.qualname.split(".")[:-1]
-            caller = function_of(definition, nested_class(opener.module.index.classes, names))
+            caller = function_of(definition, owner_of(definition))
             if caller is not None:
                 calls = (one for one in calls_in(caller.code) if last_name(one.func) == opener.code.name)
                 found |= _ending_before(caller, tuple(calls))

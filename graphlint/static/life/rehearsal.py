@@ -311,7 +311,7 @@ class Rehearsal:
             Backward(self._tell, streams),
             Forks(self._tell, streams),
             WarmUps(self._tell, streams, silence, life["gradients"], self.interpreter.lexicon.applied),
-            *(Pools(self._tell, streams), OwnPools(self._tell, self._is_foreign)),
+            Pools(self._tell, streams),
             Examples(self._tell),
             Empty(self._tell, life["uploads"]),
             Testimony(self.witness),
@@ -336,8 +336,14 @@ class Rehearsal:
             ledger.listen(listener)
 
     def _filled(self, inputs: Inputs) -> Iterator[Listener]:
-        """What looks at how the memory of a graph is filled, and whether it stays what it was."""
-        yield from (inputs, inputs.picked, Moved(self._tell), Doubled(self._tell))
+        """What looks at how the memory of a graph is filled, whether it stays what it was, and whose else it is."""
+        yield from (
+            inputs,
+            inputs.picked,
+            Moved(self._tell),
+            Doubled(self._tell),
+            OwnPools(self._tell, self._is_foreign),
+        )
         yield Memos(self._tell, partial(memo_in, self.interpreter.project))
         yield from (Holders(self._tell, self._may_keep), Given(self._tell, self.interpreter.lexicon.life["arrays"]))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from graphlint.rule import FirstCall, OutsideDependency
-from graphlint.static.domain.program import function_of
-from graphlint.static.index.module import Module, nested_class
+from graphlint.static.domain.program import function_of, owner_of
+from graphlint.static.index.module import Module
 from graphlint.static.life.ledger import Listener, Tell, tensors_in
 from graphlint.static.life.objects import Capture, Frame, Object, Place, Thing
 from graphlint.static.life.silence import Silence
@@ -81,7 +81,7 @@ class WarmUps(Listener):
     def _may_train(self, module: Module) -> bool:
         """Whether the file that captures has anything to do with gradients: else it runs no backward pass."""
         for definition in module.index.all_functions():
-            owner = nested_class(module.index.classes, definition.qualname.split(".")[:-1])
+            owner = owner_of(definition)
             if owner is not None and any(base.rpartition(".")[2] in self.operators for base in owner.bases):
                 continue
             about = [word for word in self.gradients if module.holds(definition.segment, word)]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
+from graphlint.static.domain.program import owner_of
+from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import called, segments_with
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
@@ -33,7 +34,7 @@ def _decorated(interpreter: Interpreter, module: Module) -> Iterator[tuple[Defin
         for decorator in definition.code.decorators if definition.code is not None else ():
             call = decorator if isinstance(decorator, ir.Call) else None
             if _compiles(interpreter, decorator if call is None else call.func, module):
-                yield definition, _owner(definition)
+                yield definition, owner_of(definition)
 
 
 def _handed(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definition, ClassDefinition | None]]:
@@ -56,7 +57,7 @@ def meant_by(
             found = origin_of(interpreter, module, name)
             return (found, None) if isinstance(found, Definition) else None
         case ir.Attribute(value=ir.Name(id="self"), attr=name):
-            cls = _owner(around) if around is not None else None
+            cls = owner_of(around) if around is not None else None
             held = interpreter.classes.find(cls, name) if cls is not None else None
             owner = held[0] if held is not None else None
             if isinstance(owner, ClassDefinition) and name in owner.methods:
@@ -69,8 +70,3 @@ def _compiles(interpreter: Interpreter, callee: ir.Expr, module: Module) -> bool
     value = interpreter.static_value(callee, module)
     entry = interpreter.entries.find(value.name) if isinstance(value, External) else None
     return entry is not None and entry.form == "compile"
-
-
-def _owner(definition: Definition) -> ClassDefinition | None:
-    path = definition.qualname.split(".")[:-1]
-    return nested_class(definition.module.index.classes, path) if path else None

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import Context, Mode, OpenRegion, reachable
-from graphlint.static.domain.program import Bound, Class, Function, Graphed, Instance, function_of
-from graphlint.static.index.module import TOO_DEEP, ClassDefinition, Definition, Module, Segment, nested_class
+from graphlint.static.domain.program import Bound, Class, Function, Graphed, Instance, function_of, owner_of
+from graphlint.static.index.module import TOO_DEEP, ClassDefinition, Definition, Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.declarations import marked, run_declared
 from graphlint.static.regions.patterns import functions_in
@@ -127,7 +127,7 @@ class Search:
         functions = list(index.all_functions())
         chosen = [f for f in functions if words.used_in(module.source_of(f.segment))]
         for definition in chosen:
-            helpers |= self._run_definition(definition, index.classes, words)
+            helpers |= self._run_definition(definition, words)
         statements = "".join(map(module.source_of, index.statements))
         if words.used_in(statements):
             self._run_module(module)
@@ -135,7 +135,7 @@ class Search:
             called = Words(_any_of({_called_as(definition) for definition in chosen} | self.kept))
             for definition in functions:
                 if definition not in self.done and called.used_in(module.source_of(definition.segment)):
-                    helpers |= self._run_definition(definition, index.classes, called)
+                    helpers |= self._run_definition(definition, called)
             if called.used_in(statements):
                 self._run_module(module)
         return helpers
@@ -174,11 +174,11 @@ class Search:
             if not self.interpreter.block(module.lowered(segment), frame):
                 return
 
-    def _run_definition(self, definition: Definition, classes: dict[str, ClassDefinition], words: Words) -> set[str]:
+    def _run_definition(self, definition: Definition, words: Words) -> set[str]:
         if definition in self.done:
             return set()
         self.done.add(definition)
-        owner = _owner(definition, classes)
+        owner = owner_of(definition)
         run = partial(self.interpreter.calls.run_promised, mode=Mode.OUTSIDE)
         helpers: set[str] = set()
         for function in _raw(self.interpreter.names.definition(definition, owner)):
@@ -365,11 +365,6 @@ def _raw(value: Value) -> list[Function]:
         if isinstance(member, Function):
             found.append(member)
     return found
-
-
-def _owner(definition: Definition, classes: dict[str, ClassDefinition]) -> ClassDefinition | None:
-    path = definition.qualname.split(".")[:-1]
-    return nested_class(classes, path) if path else None
 
 
 def _called_as(definition: Definition) -> str:
