@@ -930,6 +930,12 @@ def test_a_declared_region_that_names_nothing_is_refused(tmp_path: Path, region:
         analyse(tmp_path, DECLARED, regions=(region,))
 
 
+def test_a_name_that_several_scripts_have_is_proposed_once(tmp_path: Path) -> None:
+    scripts = "# file: one/model.py\nx = 1\n# file: other/model.py\nx = 1\n"
+    with pytest.raises(UsageError, match=r"did you mean `model`\?$"):
+        analyse(tmp_path, scripts, regions=("serve.model:Decoder.step",))
+
+
 SAFE = {
     "by its full name": "import graphlint\n@graphlint.graph_safe\ndef run(x):\n    x.item()  # expect: GL101\n",
     "by name": "from graphlint import graph_safe\n@graph_safe\ndef run(x):\n    x.item()  # expect: GL101\n",

@@ -57,7 +57,7 @@ def find_functions(interpreter: Interpreter, pattern: str, files: Sequence[Path]
         return found
     modules = _modules(interpreter, module_name, files)
     if not modules:
-        known = [interpreter.project.module_at(path).name for path in files]
+        known = list(dict.fromkeys(interpreter.project.module_at(path).name for path in files))  # scripts share names
         hint = _meant(module_name, known) or nearest(module_name, known)
         raise UsageError(f"{what} `{pattern}`: no module `{module_name}` in the checked paths{hint}")
     known = [name for module in modules for name in _qualnames(module)]
