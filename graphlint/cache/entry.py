@@ -12,7 +12,7 @@ from graphlint.finding import Report
 from graphlint.reading.questions import as_written, written
 from graphlint.reading.record import Record, Seen, Stamp
 
-_FORMAT = "graphlint answer 2"
+_FORMAT = "graphlint answer 3"
 _NO_STAMP = (0, 0, 0, 0)
 BROKEN = (LookupError, TypeError, ValueError, AttributeError, RecursionError)  # what reading something else raises
 
@@ -59,6 +59,8 @@ class Entry:
             no = question(b"")
             record.answers[question] = {paths[number]: no for first, end in asked for number in range(first, end)}
             record.answers[question] |= {paths[number]: answer for number, answer in answers}
+        for spelt, files in details["searches"]:
+            record.searches[as_written(spelt)] = frozenset(paths[number] for number in files)
         for spelt, found in details["lookups"]:
             known = {name: frozenset(paths[number] for number in files) for name, files in found.items()}
             record.lookups[as_written(spelt)] = known
@@ -107,6 +109,9 @@ def _details(record: Record) -> Mapping[str, object]:
                 [(numbers[path], answer) for path, answer in answers.items() if answer],
             )
             for question, answers in record.answers.items()
+        ],
+        "searches": [
+            (written(question), sorted(numbers[path] for path in found)) for question, found in record.searches.items()
         ],
         "lookups": [
             (written(question), {name: sorted(numbers[path] for path in files) for name, files in found.items()})

@@ -114,6 +114,8 @@ def _answers_alike(record: Record, path: str, text: bytes) -> bool:
     for question, answers in record.answers.items():
         if path in answers and question(text) != answers[path]:
             return False
+    if any(question(text) != (path in found) for question, found in record.searches.items()):
+        return False
     for question, found in record.lookups.items():
         names = question(text)
         assert isinstance(names, frozenset)

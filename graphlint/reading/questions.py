@@ -29,7 +29,7 @@ _QUOTED = re.compile(rb"[\"']([^\"'\\\n]+)[\"']")
 _METHOD = re.compile(rb"def (\w+)\s*\(")
 _DEFINED = re.compile(rb"def ([^\s(\[]+)")
 _PART = re.compile(rb"\w+")
-_REGISTRATION = re.compile(rb"^(?:[ \t]*@(?=\w)|(?=\w[\w.]*\())([\w.]+)", re.MULTILINE)
+_REGISTRATION = re.compile(rb"\n(?:[ \t]*@(?=\w)|(?=\w[\w.]*\())([\w.]+)")
 
 
 class Question(Generic[Answer]):
@@ -73,9 +73,27 @@ class HoldsAny(Question[bool]):
 
     def __call__(self, text: bytes) -> bool:
         # A plain search for each mark is faster than one expression for all of them.
-        if not any(piece in text and any(mark in text for mark in group) for piece, group in self._groups):
-            return False
-        return self._pattern is None or self._pattern.search(text.decode("utf-8", "replace")) is not None
+        for piece, group in self._groups:
+            if piece in text and any(mark in text for mark in group):
+                return self._pattern is None or self._pattern.search(text.decode("utf-8", "replace")) is not None
+        return False
+
+
+class HoldsLine(Question[bool]):
+    """Whether a pattern matches from the beginning of a line that holds a mark."""
+
+    def __init__(self, mark: str, pattern: str) -> None:
+        super().__init__(mark, pattern)
+        self._mark, self._pattern = mark.encode(), re.compile(pattern.encode())
+
+    def __call__(self, text: bytes) -> bool:
+        at = text.find(self._mark)
+        while at >= 0:
+            if self._pattern.match(text, text.rfind(b"\n", 0, at) + 1):
+                return True
+            end = text.find(b"\n", at)
+            at = text.find(self._mark, end) if end >= 0 else end
+        return False
 
 
 class HoldsPair(Question[bool]):
@@ -129,10 +147,25 @@ class Names(Question[frozenset[bytes]]):
         self._within = {"bases": _CLASS_BASES, "registers": _REGISTRATION}.get(role)
 
     def __call__(self, text: bytes) -> frozenset[bytes]:
-        return frozenset(self._pattern.findall(b",".join(self._within.findall(text)) if self._within else text))
+        return frozenset(self._pattern.findall(b",".join(self._within.findall(b"\n" + text)) if self._within else text))
 
 
-_KINDS = {kind.__name__: kind for kind in (Holds, HoldsAny, HoldsPair, Imports, Names, SyntaxMistake)}
+class Registered(Question[frozenset[bytes]]):
+    """The names under which some methods put something on another object: `layer.register_buffer("scale", scale)`."""
+
+    def __init__(self, methods: Sequence[str]) -> None:
+        super().__init__(methods)
+        self._pattern = re.compile(rf"(?<!self)\.(?:{'|'.join(methods)})\(\s*[\"'](\w+)[\"']".encode())
+        self._marks = [method.encode() for method in methods]
+
+    def __call__(self, text: bytes) -> frozenset[bytes]:
+        is_called = any(mark in text for mark in self._marks)
+        return frozenset(self._pattern.findall(text) if is_called else ())
+
+
+_KINDS = {
+    kind.__name__: kind for kind in (Holds, HoldsAny, HoldsLine, HoldsPair, Imports, Names, Registered, SyntaxMistake)
+}
 
 
 def written(question: Question[Answer]) -> Written:

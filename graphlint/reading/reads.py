@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from graphlint.reading.notebooks import SUFFIX as NOTEBOOK
 from graphlint.reading.notebooks import parse
-from graphlint.reading.questions import Answer, Names, Question
+from graphlint.reading.questions import Answer, Question
 from graphlint.reading.record import Looked, Record, Seen, Stamp
 
 CACHE = ".graphlint_cache"  # is written to by the run itself, and holds no sources
@@ -119,13 +119,18 @@ class Texts(dict[Path, bytes]):
 
 def ask(path: Path, question: Question[Answer], texts: Texts) -> Answer:
     """What a file answers to a question, which is no reading of it. Raises OSError."""
-    answer = question(texts[path]) if _remembered is None else _answer(_remembered, path, question, texts)
-    if _kept is not None and not isinstance(question, Names):
+    answer = answer_of(path, question, texts)
+    if _kept is not None:
         _kept.answers.setdefault(question, {})[str(path)] = answer  # type: ignore[arg-type]
     return answer
 
 
-def _answer(memory: Memory, path: Path, question: Question[Answer], texts: Texts) -> Answer:
+def answer_of(path: Path, question: Question[Answer], texts: Texts) -> Answer:
+    """What a file answers, for who asks all files and notes which of them said yes. Raises OSError."""
+    return question(texts[path]) if _remembered is None else _remembered_answer(_remembered, path, question, texts)
+
+
+def _remembered_answer(memory: Memory, path: Path, question: Question[Answer], texts: Texts) -> Answer:
     """What a file has answered before, if it was not written to since."""
     known = memory.get((str(path), question))
     with contextlib.suppress(OSError):
@@ -159,7 +164,13 @@ def seen_at(path: str) -> tuple[Stamp, bytes]:
         return stamp_of(os.fstat(file.fileno())), source_of(path, file.read())
 
 
-def look_up(question: Names, name: str, found: Iterable[Path]) -> None:
+def search(question: Question[bool], found: Iterable[Path]) -> None:
+    """Note that all files were asked a question, and which of them said yes."""
+    if _kept is not None:
+        _kept.searches[question] = frozenset(map(str, found))  # type: ignore[index]
+
+
+def look_up(question: Question[frozenset[bytes]], name: str, found: Iterable[Path]) -> None:
     """Note that a name was looked up among those of all files, and which have it."""
     if _kept is not None:
         _kept.lookups.setdefault(question, {})[name] = frozenset(map(str, found))  # type: ignore[arg-type]

@@ -64,6 +64,7 @@ class Record:
         self.links: dict[str, str] = {}  # path -> what it leads to
         self.packages: dict[str, tuple[str, ...] | None] = {}  # name -> where it is installed
         self.answers: dict[Question[object], dict[str, object]] = {}  # by file; one that is not there was not asked
+        self.searches: dict[Question[object], frozenset[str]] = {}  # of all files, those that said yes
         self.lookups: dict[Question[object], dict[str, frozenset[str]]] = {}  # by name, the files that have it
         self.is_complete = True
 
@@ -105,6 +106,7 @@ class Record:
         self.packages |= other.packages
         for question, answers in other.answers.items():
             self.answers.setdefault(question, {}).update(answers)
+        self.searches |= other.searches
         for question, found in other.lookups.items():
             self.lookups.setdefault(question, {}).update(found)
         self.is_complete = self.is_complete and other.is_complete

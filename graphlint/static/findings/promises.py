@@ -11,13 +11,13 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from graphlint.reading.questions import HoldsAny
+from graphlint.reading.questions import HoldsLine
 from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.index.project import Project
 from graphlint.static.syntax.asserted import Promise, is_broken, promises_in
 
-_ASKING = r"(?m)^[ \t]*(assert|if|elif)\b.*graph"
 _WORD = "graph"
+_ASKING = HoldsLine(_WORD, rf"[ \t]*(assert|if|elif)\b.*{_WORD}")
 _NAME = re.compile(r"\w+")
 
 
@@ -48,7 +48,7 @@ class Promises:
     def _all(self) -> list[tuple[frozenset[str], Promise]]:
         """Every promise that speaks of such a flag, with the names in it."""
         found = []
-        for path in self.project.answering(HoldsAny([_WORD], _ASKING)):
+        for path in self.project.answering(_ASKING):
             module = self.project.module_at(path)
             segments = [one.segment for one in module.index.all_functions()]
             for segment in (*segments, *module.index.statements):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from functools import cached_property
 from itertools import takewhile
 from pathlib import Path
@@ -17,6 +17,7 @@ from graphlint.static.index.roots import Roots
 from graphlint.static.syntax.trees import Problem
 
 Problems: TypeAlias = dict[Path, Problem]
+_Asking: TypeAlias = Callable[[Path, Question[Answer], reads.Texts], Answer]
 
 _KEPT = 128 << 20  # bytes of files; a run searches all of them about ten times, and memory is read faster
 
@@ -38,8 +39,11 @@ class Project:
 
     def ask(self, path: Path, question: Question[Answer]) -> Answer:
         """What a file answers to a question, or an empty one if it cannot be read."""
+        return self._asked(reads.ask, path, question)
+
+    def _asked(self, ask: _Asking[Answer], path: Path, question: Question[Answer]) -> Answer:
         try:
-            return reads.ask(path, question, self._texts)
+            return ask(path, question, self._texts)
         except OSError as problem:
             self.unreadable[path] = f"cannot be read: {problem.strerror or problem}"
         return question(b"")
@@ -54,9 +58,15 @@ class Project:
         """Whether the name of a module leads back to it, and to no script of that name in another folder."""
         return module.name not in self.ambiguous and self.roots.locate(module.name) == module.path
 
-    def answering(self, question: Question[bool]) -> Iterator[Path]:
+    def answering(self, question: Question[bool]) -> Sequence[Path]:
         """The checked files that answer a question with yes."""
-        return (path for path in self.files if self.ask(path, question))
+        found = [path for path in self.files if self._asked(reads.answer_of, path, question)]
+        reads.search(question, found)
+        return found
+
+    def answers(self, question: Question[Answer]) -> Iterator[tuple[Path, Answer]]:
+        """What each of the checked files answers, for who notes what he needs of it."""
+        return ((path, self._asked(reads.answer_of, path, question)) for path in self.files)
 
     def problems(self) -> Problems:
         """Why, and at which line, files could not be read or parsed when they were needed."""
@@ -139,28 +149,28 @@ class Project:
         return map(self.module_at, self._registering.files(name))
 
     @cached_property
-    def _registering(self) -> _Named:
-        return _Named(self, Names("registers"))
+    def _registering(self) -> Named:
+        return Named(self, Names("registers"))
 
     @cached_property
-    def _defining(self) -> _Named:
-        return _Named(self, Names("defines"))
+    def _defining(self) -> Named:
+        return Named(self, Names("defines"))
 
     @cached_property
-    def _deriving(self) -> _Named:
-        return _Named(self, Names("bases"))
+    def _deriving(self) -> Named:
+        return Named(self, Names("bases"))
 
     @cached_property
-    def _storing(self) -> _Named:
-        return _Named(self, Names("stores"))
+    def _storing(self) -> Named:
+        return Named(self, Names("stores"))
 
     @cached_property
-    def _owning(self) -> _Named:
-        return _Named(self, Names("owns"))
+    def _owning(self) -> Named:
+        return Named(self, Names("owns"))
 
     @cached_property
-    def _saying(self) -> _Named:
-        return _Named(self, Names("says"))
+    def _saying(self) -> Named:
+        return Named(self, Names("says"))
 
     @cached_property
     def _checked(self) -> Set[Path]:
@@ -205,14 +215,14 @@ class Project:
         return self.module(name) is not None or self.roots.has_folder(name)
 
 
-class _Named:
+class Named:
     """The checked files by the names that stand in them in one role; they are all searched once, for the first name."""
 
-    def __init__(self, project: Project, question: Names) -> None:
+    def __init__(self, project: Project, question: Question[frozenset[bytes]]) -> None:
         self._question = question
         self._files: dict[bytes, list[Path]] = {}
-        for path in project.files:
-            for name in project.ask(path, question):
+        for path, names in project.answers(question):
+            for name in names:
                 self._files.setdefault(name, []).append(path)
 
     def files(self, name: str) -> Sequence[Path]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from graphlint.finding import Confidence
-from graphlint.reading.questions import HoldsAny
+from graphlint.reading.questions import Registered
+from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.domain.assumptions import FIRST_READ, Assumption
 from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.program import (
@@ -24,7 +24,7 @@ from graphlint.static.domain.program import (
     Super,
 )
 from graphlint.static.index.parts import is_set_by_name
-from graphlint.static.index.project import Project
+from graphlint.static.index.project import Named, Project
 from graphlint.static.interpreter.heap import KEPT_PROPERTY
 from graphlint.static.interpreter.names import loosened
 from graphlint.static.models import results
@@ -210,13 +210,11 @@ class Attributes:
         lexicon, project = self.interpreter.lexicon, self.interpreter.project
         if name in lexicon.methods or self.interpreter.catalogue.method(name) is not None:
             return False
-        methods = tuple(sorted(method for method, does in lexicon.methods.items() if does == "registers_tensors"))
-        registers = rf"(?<!self)\.(?:{'|'.join(methods)})\(\s*"
-        quoted = HoldsAny([name], rf"{registers}[\"']{name}[\"']")
-        return any(project.ask(path, quoted) for path in _registering(project, methods, registers))
+        return bool(_registered(project, lexicon).files(name))
 
 
 @remembered_in_run
-def _registering(project: Project, methods: tuple[str, ...], pattern: str) -> tuple[Path, ...]:
-    """The files that register tensors on other objects than their own."""
-    return tuple(project.answering(HoldsAny(methods, pattern)))
+def _registered(project: Project, lexicon: Lexicon) -> Named:
+    """The names of the tensors that files register on other objects than their own."""
+    methods = sorted(method for method, does in lexicon.methods.items() if does == "registers_tensors")
+    return Named(project, Registered(methods))

@@ -49,8 +49,7 @@ class Modes:
         """Whether the source gives an attribute None, and nothing else, neither as a field nor by its name."""
         if name not in self.empty:
             named = HoldsAny([name], rf"(?<![\w.]){name}\s*[:=](?!=)|[\"']{name}[\"']")
-            others = self.interpreter.project.answering(named)
-            self.empty[name] = self._is_given_none(name) and next(others, None) is None
+            self.empty[name] = self._is_given_none(name) and not self.interpreter.project.answering(named)
         return self.empty[name]
 
     def is_listed(self, name: str) -> bool:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from graphlint.reading.questions import HoldsAny
+from graphlint.reading.questions import HoldsAny, HoldsLine
 from graphlint.rule import IdleBuffer
 from graphlint.static.domain.program import Function, function_of
 from graphlint.static.index.module import ClassDefinition, Module
@@ -23,7 +23,7 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import assignments_in, calls_in, is_one_of, walk
 from graphlint.static.syntax.trees import nodes_in, tree_of
 
-_ASKED = HoldsAny(["graph"], r"(?m)^[ \t]+if [^\n]*graph[^\n]*:[^\n]*\n(?:[ \t]*#[^\n]*\n)*[ \t]+self\.\w+ = ")
+_ASKED = HoldsLine("graph", r"[ \t]+if [^\n]*graph[^\n]*:[^\n]*\n(?:[ \t]*#[^\n]*\n)*[ \t]+self\.\w+ = ")
 _MIN_NAME = 5  # letters that make the name of what is handed over telling
 
 

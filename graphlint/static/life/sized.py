@@ -25,7 +25,8 @@ from graphlint.static.syntax.traversal import called_name, calls_in, last_name, 
 def sized_graphs(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tuple[GraphCollected, Place, Capture]]:
     """What is compiled to replay graphs, and called with what was marked before, by a function for that, perhaps."""
     marks = interpreter.lexicon.life["varying"]
-    marking = HoldsAny(sorted(marks), rf"\b(?:{'|'.join(marks)})\s*(?:\(|=\s*True\b)")
+    spelt = "|".join(rf"{mark}(?<!\w{mark})" for mark in sorted(marks))  # begins with plain text
+    marking = HoldsAny(sorted(marks), rf"(?:{spelt})\s*(?:\(|=\s*True\b)")
     asked = (Holds(["compile"]), marking)
     for path in files:
         if not all(interpreter.project.ask(path, one) for one in asked) or skips_sizes(interpreter):
@@ -43,7 +44,7 @@ def sized_graphs(interpreter: Interpreter, files: Iterable[Path]) -> Iterator[tu
 @remembered_in_run
 def skips_sizes(interpreter: Interpreter) -> bool:
     """Whether the project has a setting for graphs of varying sizes."""
-    return any(True for _ in interpreter.project.answering(HoldsAny(sorted(interpreter.lexicon.life["skipping"]))))
+    return bool(interpreter.project.answering(HoldsAny(sorted(interpreter.lexicon.life["skipping"]))))
 
 
 def _varies(node: ir.Node, marks: Set[str]) -> bool:
