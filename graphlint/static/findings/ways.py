@@ -166,13 +166,15 @@ class Ways:
 
     def is_first(self, way: Way, place: Context, opened: OpenRegion) -> bool:
         """Whether only the first run of its sizes goes this way to a place, and there surely was one before."""
+        if not self._is_run_first(way, opened):
+            return False
         assumed = [self._assumptions[number] for number in way.assumed]
         settled = (
             one
             for one in assumed
             if one.was_asked or self._once.is_put_out(one, assumed, way.sites, place, of_sizes=True)
         )
-        return any(not self._asks_clock(one) for one in settled) and self._is_run_first(way, opened)
+        return any(not self._asks_clock(one) for one in settled)
 
     def _is_run_first(self, way: Way, opened: OpenRegion) -> bool:
         """Whether what a region calls runs before it. Who declares what is captured runs it before, as captures ask

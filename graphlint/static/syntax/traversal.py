@@ -86,13 +86,19 @@ def targets_of(assignment: ir.Assign) -> Iterator[ir.Expr]:
             yield target
 
 
-def assignments_to(code: ir.Code, name: str) -> list[ir.Assign]:
+def assignments_to(code: ir.Code, name: str) -> tuple[ir.Assign, ...]:
     """The assignments that give a local name a value, and not a part of one."""
-    return [
-        one
-        for one in assignments_in(code)
-        if any(isinstance(target, ir.Name) and target.id == name for target in one.targets)
-    ]
+    return _assignments_by_name(code).get(name, ())
+
+
+@remembered
+def _assignments_by_name(code: ir.Code) -> Mapping[str, tuple[ir.Assign, ...]]:
+    found: dict[str, dict[ir.Assign, None]] = {}
+    for one in assignments_in(code):
+        for target in one.targets:
+            if isinstance(target, ir.Name):
+                found.setdefault(target.id, {})[one] = None
+    return {name: tuple(those) for name, those in found.items()}
 
 
 def is_one_of(node: object, names: Set[str]) -> bool:
@@ -171,6 +177,7 @@ def defined_in(code: ir.Code) -> Iterator[ir.Code]:
     return (part.code for part in walk(code.body) if isinstance(part, ir.Define))
 
 
+@remembered
 def excludes(code: ir.Code, one: ir.Node, other: ir.Node) -> bool:
     """Whether two nodes of a function stand in different branches of one choice."""
     choices = (part for part in walk(code.body) if isinstance(part, ir.If) and part.orelse)
