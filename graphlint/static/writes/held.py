@@ -25,7 +25,7 @@ def is_held(written: Written, others: Iterable[Written], homes: Iterable[Module]
     value = written.store.value
     if written.definition is None or written.store.inner or not isinstance(value, ast.Name):
         return False
-    given = set(_given(written, value.id, tuple(dict.fromkeys((written.module, *homes)))))
+    given = set(_given(written, value.id, dict.fromkeys((written.module, *homes))))
     set_up = {one.store.value.value for one in others if isinstance(one.store.value, ast.Constant)} - {None}
     return len(given) == 1 and _NOTHING not in given and set_up | set(_in_class(state)) <= given
 
@@ -40,25 +40,22 @@ def _in_class(state: State) -> Iterator[object]:
                 yield value.value
 
 
-@remembered_in_run
-def _given(written: Written, name: str, modules: tuple[Module, ...]) -> tuple[object, ...]:
+def _given(written: Written, name: str, modules: Iterable[Module]) -> Iterator[object]:
     """What calls of a function in some files give a parameter of its: a constant, or nothing that is known."""
     assert written.definition is not None and written.definition.code is not None
     is_method = "." in written.definition.qualname
     names = [one.name for one in written.definition.code.parameters][is_method:]
-    if name not in names:
-        return ()
-    position = names.index(name)
-    return tuple(_constant(call, name, position) for call in _calls(written.definition.name, modules))
+    for module in modules if name in names else ():
+        yield from _given_in(module, written.definition.name, name, names.index(name))
 
 
-def _calls(name: str, modules: Iterable[Module]) -> Iterator[ast.Call]:
-    for module in modules:
-        for _, segment in segments_with(module, name, is_word):
-            tree = tree_of(module.source_of(segment))
-            for node in nodes_in(tree) if tree is not None else ():
-                if isinstance(node, ast.Call) and name in endings(node.func):
-                    yield node
+@remembered_in_run
+def _given_in(module: Module, called: str, name: str, position: int) -> frozenset[object]:
+    """What the calls in a file of all that goes by a name give a parameter."""
+    trees = (tree_of(module.source_of(segment)) for _, segment in segments_with(module, called, is_word))
+    nodes = (node for tree in trees if tree is not None for node in nodes_in(tree))
+    calls = (node for node in nodes if isinstance(node, ast.Call) and called in endings(node.func))
+    return frozenset(_constant(call, name, position) for call in calls)
 
 
 def _constant(call: ast.Call, name: str, position: int) -> object:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 from graphlint.rule import Event, HostDraw, HostStateRead, StaleMemo
 from graphlint.static.domain.contexts import Context
@@ -131,13 +132,14 @@ class Judged:
     def _reads(self) -> dict[tuple[object, ...], tuple[Read, list[Use]]]:
         """The reads that decide something: the first of a piece of state on a line stands for all of them."""
         found: dict[tuple[object, ...], tuple[Read, list[Use]]] = {}
+        place = cache(_place)  # which many uses of a read ask for
         for source, uses in self.traces.uses.items():
             reads = (one for one in self.traces.origins(source) if isinstance(one, Read))
-            for read in sorted(reads, key=_place):  # they come in no order
+            for read in sorted(reads, key=place):  # they come in no order
                 key = (read.place.sink, read.state, read.place.line)
                 first, known = found.get(key, (read, []))
-                first = min(first, read, key=_place)
-                found[key] = first, [*known, *uses.values()]
+                known += uses.values()
+                found[key] = min(first, read, key=place), known
         return found
 
     def _missed(self, read: Read) -> tuple[tuple[Written, When], ...]:
