@@ -1,4 +1,8 @@
-"""Capture entries in, what they do to a frame out: regions opened and closed, callables run as graphs."""
+"""Capture entries in, what they do to a frame out: regions opened and closed, callables run as graphs.
+
+What is captured and nobody knows is an unresolved call of what was handed over: it is told, and who hands it over is
+asked.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,7 @@ from graphlint.rulebook.entries import Entries, Entry
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion, dispatched
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Graphed, Instance, Partial
-from graphlint.static.models.inputs import chosen, entry_arguments, entry_functions, functions, on_device
+from graphlint.static.models.inputs import ANYTHING, chosen, entry_arguments, entry_functions, functions, on_device
 from graphlint.static.syntax import ir
 from graphlint.values import (
     FALSE,
@@ -215,15 +219,14 @@ class Capture:
             targets = [callables.element] if callables.elements is None else list(callables.elements)
         opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
         opened.warms_up = True
+        called = _call_of_taken(entry, node)
         if UNKNOWN in members(callables) and not samples:
-            taken = (one.value for one in node.arguments if not one.star and one.keyword in (None, *entry.takes))
-            called = ir.Call(node.mark, next(taken, node.func), ())
-            self.evaluator.unresolved(called, frame, Arguments((), (), UNKNOWN, UNKNOWN))
+            self.evaluator.unresolved(called, frame, ANYTHING)
         for index, target in enumerate(targets):
             given = samples
             if several and isinstance(samples, Sequence) and samples.elements is not None:
                 given = samples.elements[index] if index < len(samples.elements) else None
-            self._run(target, given, node, frame)
+            self._run(target, given, called, frame)
         if entry.backward:
             self.evaluator.run_backward(node, frame)
         self.evaluator.close_region(frame)
@@ -253,7 +256,10 @@ class Capture:
         if uses_graphs(entry, arguments):
             opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry))
             opened.warms_up, opened.is_whole = True, any(arguments.keyword(name) == TRUE for name in entry.whole)
-            self.run_entry(target, node, frame, node.arguments[0].value if node.arguments else None)
+            called = _call_of_taken(entry, node)
+            if target == UNKNOWN:
+                self.evaluator.unresolved(called, frame, ANYTHING)
+            self.run_entry(target, called, frame, node.arguments[0].value if node.arguments else None)
             self.evaluator.close_region(frame)
             return _graphed(target, opened)
         return target
@@ -266,6 +272,12 @@ def _graphed(target: Value, opened: OpenRegion) -> Value:
         Graphed(member, region.kind, region.path, region.line) if isinstance(member, (Function, Bound)) else member
         for member in members(target)
     )
+
+
+def _call_of_taken(entry: Entry, node: ir.Call) -> ir.Call:
+    """A call of what is captured, as it is spelt where it is handed over."""
+    taken = (one.value for one in node.arguments if not one.star and one.keyword in (None, *entry.takes))
+    return ir.Call(node.mark, next(taken, node.func), ())
 
 
 def _given(arguments: Arguments, position: int, keywords: Iterable[str]) -> Value | None:

@@ -43,6 +43,7 @@ class Search:
     handing: set[str] = field(default_factory=set)  # functions that give what they get to what captures it
     managing: dict[ClassDefinition, set[str]] = field(default_factory=dict)  # their methods that give what opens one
     kept: set[str] = field(default_factory=set)  # attributes in which objects keep what passes a region on
+    capturing: set[ClassDefinition] = field(default_factory=set)  # those whose constructor passes a region on
 
     @cached_property
     def words(self) -> Words:
@@ -143,6 +144,8 @@ class Search:
     def _run_holders(self) -> None:
         """Capture what objects were given, also where nobody is seen to call them."""
         for instance in list(self.interpreter.heap.instances.values()):
+            if instance.cls in self.capturing and instance.arguments is not None:
+                self.interpreter.heap.attributes(instance)  # it captures while it is made
             names = self.methods.get(instance.cls.name, ()) if instance.arguments is not None else ()
             for name in names:
                 for method in _raw(self.interpreter.classes.method(instance.cls, name) or UNKNOWN):
@@ -216,6 +219,7 @@ class Search:
             helpers.add(_called_as(definition))
             if owner is not None:
                 self.managing.setdefault(owner, set()).add(definition.name)
+                self.capturing.update({owner} if definition.name == "__init__" else ())
         if self._hands_on(function):
             self.handing.add(_called_as(definition))
             helpers.add(_called_as(definition))
