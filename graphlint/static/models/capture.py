@@ -13,8 +13,10 @@ from graphlint.rulebook.entries import Entries, Entry
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion, dispatched
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Graphed, Instance, Partial
+from graphlint.static.index.defaults import offered
 from graphlint.static.models.inputs import ANYTHING, chosen, entry_arguments, entry_functions, functions, on_device
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import last_name
 from graphlint.values import (
     FALSE,
     NONE,
@@ -25,6 +27,7 @@ from graphlint.values import (
     DeviceName,
     External,
     ExternalObject,
+    Host,
     Mapping,
     Sequence,
     Tensor,
@@ -253,7 +256,7 @@ class Capture:
         target = _given(arguments, 0, entry.takes)
         if target is None:
             return Partial(External(name), (), arguments.keywords)
-        if uses_graphs(entry, arguments):
+        if uses_graphs(entry, arguments) or self._may_use_graphs(entry, arguments, node, frame):
             opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry))
             opened.warms_up, opened.is_whole = True, any(arguments.keyword(name) == TRUE for name in entry.whole)
             called = _call_of_taken(entry, node)
@@ -263,6 +266,20 @@ class Capture:
             self.evaluator.close_region(frame)
             return _graphed(target, opened)
         return target
+
+    def _may_use_graphs(self, entry: Entry, arguments: Arguments, node: ir.Call, frame: Frame) -> bool:
+        """Whether a choice that nobody knows is to use graphs by the default that its name has."""
+        module, find = frame.function.module, self.evaluator.project.module
+        own = {parameter.name for parameter in frame.function.code.parameters}
+        for keyword, values in entry.graphing:
+            told = [one for one in members(arguments.keyword(keyword) or NONE) if isinstance(one, (Unknown, Host))]
+            asked = (last_name(one.value) for one in node.arguments if one.keyword == keyword and told)
+            for name in asked:
+                if name is not None and name not in own:
+                    imported = (find(one.module) for found in module.index.imports.values() for one in found)
+                    if offered((module, *(one for one in imported if one is not None)), name) in values:
+                        return True
+        return False
 
 
 def _graphed(target: Value, opened: OpenRegion) -> Value:
