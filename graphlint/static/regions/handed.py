@@ -70,6 +70,8 @@ def _made(
             yield from _made(interpreter, moved, at, owner, depth - 1)
         case ir.Attribute(value=ir.Name(id="self"), attr=name) if owner is not None:
             yield from _held(interpreter, owner, name, depth - 1)
+        case ir.Name(id="self") if owner is not None:
+            yield owner.name
         case ir.Name(id=name):
             values = [one.value for one in assignments_to(code, name) if one.value is not None]
             for value in values:
