@@ -1,6 +1,6 @@
 """The targets of assignments: a value in, names, attributes and items bound; what outlives the region is noticed.
 
-What is put into a container makes it another one, which is stored where the old one was read from, however deep that is.
+What is put into a container makes it another one, which is stored where the old one was read from, however deep.
 """
 
 from __future__ import annotations
