@@ -279,7 +279,7 @@ def survey(paths: Sequence[Path], config: Config) -> Survey:
     """
     files = discover(paths, config.exclude, config.root)
     interpreter = _interpreter(files, builtin_rulebook(), {}, folder=normal(config.root))
-    search = Search(interpreter, files)
+    search = Search(interpreter, files, compiling=True)
     search.lexical()
     search.marked()
     return look_around(interpreter, files)

@@ -47,6 +47,7 @@ class Capture:
         self.evaluator = evaluator
         self.entries = entries
         self.awaited: dict[ExternalObject, OpenRegion] = {}
+        self.compiled: dict[Function, None] = {}  # without graphs
 
     def is_manager(self, value: Value) -> bool:
         """Whether a value is a context manager that opens a region."""
@@ -265,6 +266,7 @@ class Capture:
             self.run_entry(target, called, frame, node.arguments[0].value if node.arguments else None)
             self.evaluator.close_region(frame)
             return _graphed(target, opened)
+        self.compiled.update(dict.fromkeys(function for function, _ in functions(target)))
         return target
 
     def _may_use_graphs(self, entry: Entry, arguments: Arguments, node: ir.Call, frame: Frame) -> bool:

@@ -37,6 +37,7 @@ class Search:
     interpreter: Interpreter
     files: list[Path]
     progress: Callable[[int, int], None] | None = None
+    compiling: bool = False  # what is compiled without graphs is looked for as well
     done: set[Definition | Module] = field(default_factory=set)
     methods: dict[str, set[str]] = field(default_factory=dict)  # that run what an object of the class was given
     passing_on: set[str] = field(default_factory=set)  # names in the files that were run first
@@ -50,7 +51,7 @@ class Search:
         """The last names of the entries."""
         entries = self.interpreter.entries
         keywords = frozenset({*entries.graphing, None})
-        return Words(_any_of(entries.last_names), frozenset(entries.compiling), keywords)
+        return Words(_any_of(entries.last_names), frozenset(() if self.compiling else entries.compiling), keywords)
 
     @cached_property
     def candidates(self) -> list[Path]:
