@@ -279,9 +279,10 @@ def survey(paths: Sequence[Path], config: Config) -> Survey:
     """
     files = discover(paths, config.exclude, config.root)
     interpreter = _interpreter(files, builtin_rulebook(), {}, folder=normal(config.root))
-    search = Search(interpreter, files, compiling=True)
+    search = Search(interpreter, files)
     search.lexical()
     search.marked()
+    search.compiled()
     return look_around(interpreter, files)
 
 

@@ -37,7 +37,6 @@ class Search:
     interpreter: Interpreter
     files: list[Path]
     progress: Callable[[int, int], None] | None = None
-    compiling: bool = False  # what is compiled without graphs is looked for as well
     done: set[Definition | Module] = field(default_factory=set)
     methods: dict[str, set[str]] = field(default_factory=dict)  # that run what an object of the class was given
     passing_on: set[str] = field(default_factory=set)  # names in the files that were run first
@@ -51,7 +50,7 @@ class Search:
         """The last names of the entries."""
         entries = self.interpreter.entries
         keywords = frozenset({*entries.graphing, None})
-        return Words(_any_of(entries.last_names), frozenset(() if self.compiling else entries.compiling), keywords)
+        return Words(_any_of(entries.last_names), frozenset(entries.compiling), keywords)
 
     @cached_property
     def candidates(self) -> list[Path]:
@@ -106,6 +105,12 @@ class Search:
                     for named in functions_in(self.interpreter, module, qualname):
                         run_declared(self.interpreter, named)
             new = {name for module in modules for name in _aliases(module, known)} - known
+
+    def compiled(self) -> None:
+        """Run what hands something to a compiler without asking for graphs, and is no region: it is told of what."""
+        words = Words(_any_of(self.interpreter.entries.compiling))
+        for path in self.candidates:
+            self._run_file(self.interpreter.project.module_at(path), words)
 
     def _files_with(
         self, marks: Collection[str], files: Iterable[Path], pattern: re.Pattern[str] | None = None
