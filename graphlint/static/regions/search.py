@@ -54,8 +54,16 @@ class Search:
 
     @cached_property
     def candidates(self) -> list[Path]:
-        """The files that hold a mark."""
-        return self._files_with(self.interpreter.entries.marks, self.files)
+        """The files that hold a mark, and those that compile in a way that others choose."""
+        entries = self.interpreter.entries
+        marked = dict.fromkeys(self._files_with(entries.marks, self.files))
+        chosen = re.compile(rf"\b(?:{'|'.join(sorted(entries.graphing))}) *= *[A-Za-z_]")
+        return list(marked | dict.fromkeys(self._files_with(self._compilers, self.files, chosen)))
+
+    @cached_property
+    def _compilers(self) -> list[str]:
+        """How calls of compilers are spelt."""
+        return [f"{name}(" for row in self.interpreter.entries.rows for name in row.names if row.graphing]
 
     def first(self, paths: Iterable[Path]) -> None:
         """Run these files before the others."""
@@ -109,7 +117,7 @@ class Search:
     def compiled(self) -> None:
         """Run what hands something to a compiler without asking for graphs, and is no region: it is told of what."""
         words = Words(_any_of(self.interpreter.entries.compiling))
-        for path in self.candidates:
+        for path in self._files_with(self._compilers, self.files):
             self._run_file(self.interpreter.project.module_at(path), words)
 
     def _files_with(
