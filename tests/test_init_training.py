@@ -62,6 +62,13 @@ INNER = """
 
         self.optimizer.step(closure)
 """
+SEVERAL = """
+        loss = value_loss(self.policy(batch.x), batch.y)
+        loss.backward()
+        self.optimizer.step()
+        for part in batch.parts:
+            value_loss(self.policy(part), batch.y).backward()
+"""
 ENVIRONMENT = """
         loss = value_loss(self.policy(batch.x), batch.y)
         loss.backward()
@@ -76,7 +83,7 @@ def offered(folder: Path, body: str, method: str = "update") -> tuple[str, ...]:
 
 @pytest.mark.parametrize(
     ("body", "is_step"),
-    [(STEP, True), (CLIPPED, True), (LOOP, False), (INNER, False), (ENVIRONMENT, False)],
+    [(STEP, True), (CLIPPED, True), (LOOP, False), (INNER, False), (SEVERAL, False), (ENVIRONMENT, False)],
 )
 def test_what_goes_backward_and_steps_once_is_a_step(tmp_path: Path, body: str, is_step: bool) -> None:
     """Where training is captured, that is what is; what goes through batches itself is the loop around it."""

@@ -48,21 +48,23 @@ def training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[st
 
 def steps(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
     """The functions and methods that take a batch, go backward, and let an optimizer step, outside of loops."""
-    stepping = interpreter.lexicon.modules["steps"]
     for module in modules:
         if not interpreter.project.ask(module.path, HoldsAny([f".{_BACKWARD}("])):
             continue
         for definition in module.index.all_functions():
             code = definition.code if module.holds(definition.segment, _BACKWARD) else None
-            owner = owner_of(definition)
-            if code is None or len(code.parameters) <= (owner is not None):
-                continue
-            calls = [call for call in _once(code) if isinstance(call.func, ir.Attribute)]
-            called = {last_name(call.func) for call in calls if not _is_stepped(interpreter, call)}
-            if _BACKWARD in called and any(
-                last_name(call.func) in stepping and _is_stepped(interpreter, call) for call in calls
-            ):
+            takes = len(code.parameters) - (owner_of(definition) is not None) if code is not None else 0
+            if code is not None and takes and _is_step(interpreter, code):
                 yield f"{module.name}:{definition.qualname}"
+
+
+def _is_step(interpreter: Interpreter, code: ir.Code) -> bool:
+    """Whether a function goes backward and steps once; what does so in a loop as well has several steps in it."""
+    stepping, calls = interpreter.lexicon.modules["steps"], list(_once(code))
+    passes = [call for call in calls if last_name(call.func) == _BACKWARD]
+    all_passes = [call for call in calls_in(code) if last_name(call.func) == _BACKWARD]
+    steps_once = (last_name(call.func) in stepping and _is_stepped(interpreter, call) for call in calls)
+    return 0 < len(passes) == len(all_passes) and any(steps_once)
 
 
 def losses(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
