@@ -12,6 +12,7 @@ from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.program import owner_of
 from graphlint.static.index.module import Module
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.regions.drivers import is_driver
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import calls_in, children, last_name
 from graphlint.static.writes.schedules import GROUPS
@@ -68,13 +69,25 @@ def _is_step(interpreter: Interpreter, code: ir.Code) -> bool:
 
 
 def losses(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
-    """The functions that compute a loss by their name, of tensors: they are part of what is captured with a step."""
-    named = interpreter.lexicon.phases["losses"]
+    """The functions that compute a loss by their name, of tensors: they are part of what is captured with a step.
+
+    What makes one, works for the host, or goes through a model to see how good it is, is beside that.
+    """
+    lexicon = interpreter.lexicon
     for module in modules:
         for name, definitions in module.index.functions.items():
-            code = definitions[-1].code if named.match(name) else None
-            if code is not None and any(_is_computed(interpreter, call, module) for call in calls_in(code)):
+            is_named = lexicon.phases["losses"].match(name) and not name.startswith("_")
+            code = definitions[-1].code if is_named and not lexicon.phases["setup"].match(name) else None
+            if code is None or is_driver(interpreter, definitions[-1], None) or _evaluates(interpreter, code):
+                continue
+            if any(_is_computed(interpreter, call, module) for call in calls_in(code)):
                 yield f"{module.name}:{name}"
+
+
+def _evaluates(interpreter: Interpreter, code: ir.Code) -> bool:
+    """Whether a function puts a model into the mode in which it is evaluated."""
+    methods = interpreter.lexicon.methods
+    return any(methods.get(last_name(call.func) or "") in ("evaluates", "trains") for call in calls_in(code))
 
 
 def _is_computed(interpreter: Interpreter, call: ir.Call, module: Module) -> bool:
