@@ -30,8 +30,8 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     ),
     "phases": (
         "calibrates", "checks", "compares", "draws", "eager", "export", "failures", "feeds", "files", "graphs",
-        "interacts", "launches", "manages", "measures", "media", "of_host", "openers", "prepares", "prompt",
-        "references", "replays", "reports", "setup", "shown", "stopwatch", "timed", "token",
+        "interacts", "launches", "losses", "manages", "measures", "media", "of_host", "openers", "optimizes",
+        "prepares", "prompt", "references", "replays", "reports", "setup", "shown", "stopwatch", "timed", "token",
     ),
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),

@@ -282,6 +282,7 @@ def survey(paths: Sequence[Path], config: Config) -> Survey:
     search = Search(interpreter, files)
     search.lexical()
     search.marked()
+    search.compiled()
     return look_around(interpreter, files)
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from graphlint.static.index.module import Module
 from graphlint.static.syntax.remembered import remembered_in_run
@@ -21,9 +21,38 @@ def default_of(module: Module, name: str) -> object:
     return module.ask(_default_in, name)
 
 
+def offered(modules: Iterable[Module], name: str) -> str | None:
+    """The choice that is the default of a name in the first of these modules that gives one, or for a command line."""
+    found = (one.ask(_default_in, name) or one.ask(_option_in, name) for one in modules)
+    return next((default for default in found if isinstance(default, str)), None)
+
+
 def _default_in(text: str, name: str) -> object:
     is_given = re.search(rf"\b{name}(?:['\"]\s*,|\s*[:=])", text)  # saves parsing all of it
     return _defaults_in(text).get(name) if is_given else None
+
+
+def _option_in(text: str, name: str) -> object:
+    is_option = "add_argument" in text and name.replace("_", "-") in text.replace("_", "-")
+    return _options_in(text).get(name) if is_option else None
+
+
+@remembered_in_run
+def _options_in(text: str) -> Mapping[str, object]:
+    """The defaults of the options of a command line: `parser.add_argument("--compile-mode", default="default")`."""
+    try:
+        calls = [node for node in nodes_in(parse(text)) if isinstance(node, ast.Call)]
+    except UNPARSABLE:
+        return {}
+    adding = [one for one in calls if isinstance(one.func, ast.Attribute) and one.func.attr == "add_argument"]
+    return {
+        name.lstrip("-").replace("-", "_"): _value(keyword.value)
+        for one in adding
+        for name in map(_value, one.args)
+        if isinstance(name, str)
+        for keyword in one.keywords
+        if keyword.arg == "default"
+    }
 
 
 @remembered_in_run

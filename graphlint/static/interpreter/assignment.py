@@ -1,4 +1,7 @@
-"""The targets of assignments: a value in, names, attributes and items bound; what outlives the region is noticed."""
+"""The targets of assignments: a value in, names, attributes and items bound; what outlives the region is noticed.
+
+What is put into a container makes it another one, which is stored where the old one was read from, however deep.
+"""
 
 from __future__ import annotations
 
@@ -192,6 +195,8 @@ class Assignment:
                         self.interpreter.heap.write(member, target.attr, new)
                     elif isinstance(member, Class) and not frame.in_region:
                         self.interpreter.classes.put(member.definition, target.attr, new)
+                    elif isinstance(member, Mapping):  # a table of modules has its items by their names as well
+                        self.put_back(target.value, with_item(member, Const(target.attr), new), frame)
             case ir.Subscript():
                 self._put_item_back(target.value, target.index, new, frame)
             case ir.Call(func=ir.Attribute(value=holder, attr="get" | "setdefault"), arguments=(key, *_)):

@@ -22,6 +22,7 @@ from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.calls import MAX_TARGETS
 from graphlint.static.interpreter.hidden import Hidden
 from graphlint.static.models.containers import entry, lacks
+from graphlint.static.models.inputs import ANYTHING
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import names_in
 from graphlint.values import (
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 _ABSTRACT = (ir.Raise, ir.Jump)
-_ANYTHING = Arguments((), (), UNKNOWN, UNKNOWN)
 
 
 class Methods:
@@ -99,7 +99,7 @@ class Methods:
                     and target == UNKNOWN
                     and interpreter.lexicon.methods.get(name) == "makes"
                 ):
-                    return interpreter.instances.construct(receiver.definition, _ANYTHING, node, frame)
+                    return interpreter.instances.construct(receiver.definition, ANYTHING, node, frame)
                 return interpreter.calls.call(target, arguments, node, frame)
         return interpreter.containers.call_method(receiver, name, arguments, node, frame)
 

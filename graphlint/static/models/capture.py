@@ -1,4 +1,8 @@
-"""Capture entries in, what they do to a frame out: regions opened and closed, callables run as graphs."""
+"""Capture entries in, what they do to a frame out: regions opened and closed, callables run as graphs.
+
+What is captured and nobody knows is an unresolved call of what was handed over: it is told, and who hands it over is
+asked.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,10 @@ from graphlint.rulebook.entries import Entries, Entry
 from graphlint.static.domain.contexts import Context, Frame, Mode, OpenRegion, dispatched
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Bound, Function, Graphed, Instance, Partial
-from graphlint.static.models.inputs import chosen, entry_arguments, entry_functions, functions, on_device
+from graphlint.static.index.defaults import offered
+from graphlint.static.models.inputs import ANYTHING, chosen, entry_arguments, entry_functions, functions, on_device
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import last_name
 from graphlint.values import (
     FALSE,
     NONE,
@@ -21,6 +27,7 @@ from graphlint.values import (
     DeviceName,
     External,
     ExternalObject,
+    Host,
     Mapping,
     Sequence,
     Tensor,
@@ -40,6 +47,7 @@ class Capture:
         self.evaluator = evaluator
         self.entries = entries
         self.awaited: dict[ExternalObject, OpenRegion] = {}
+        self.compiled: dict[Function, None] = {}  # without graphs
 
     def is_manager(self, value: Value) -> bool:
         """Whether a value is a context manager that opens a region."""
@@ -215,15 +223,14 @@ class Capture:
             targets = [callables.element] if callables.elements is None else list(callables.elements)
         opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry), entry.foreign)
         opened.warms_up = True
+        called = _call_of_taken(entry, node)
         if UNKNOWN in members(callables) and not samples:
-            taken = (one.value for one in node.arguments if not one.star and one.keyword in (None, *entry.takes))
-            called = ir.Call(node.mark, next(taken, node.func), ())
-            self.evaluator.unresolved(called, frame, Arguments((), (), UNKNOWN, UNKNOWN))
+            self.evaluator.unresolved(called, frame, ANYTHING)
         for index, target in enumerate(targets):
             given = samples
             if several and isinstance(samples, Sequence) and samples.elements is not None:
                 given = samples.elements[index] if index < len(samples.elements) else None
-            self._run(target, given, node, frame)
+            self._run(target, given, called, frame)
         if entry.backward:
             self.evaluator.run_backward(node, frame)
         self.evaluator.close_region(frame)
@@ -250,13 +257,31 @@ class Capture:
         target = _given(arguments, 0, entry.takes)
         if target is None:
             return Partial(External(name), (), arguments.keywords)
-        if uses_graphs(entry, arguments):
+        if uses_graphs(entry, arguments) or self._may_use_graphs(entry, arguments, node, frame):
             opened = self.evaluator.open_region(frame, node, entry.kind, _mode(entry))
             opened.warms_up, opened.is_whole = True, any(arguments.keyword(name) == TRUE for name in entry.whole)
-            self.run_entry(target, node, frame, node.arguments[0].value if node.arguments else None)
+            called = _call_of_taken(entry, node)
+            if target == UNKNOWN:
+                self.evaluator.unresolved(called, frame, ANYTHING)
+            self.run_entry(target, called, frame, node.arguments[0].value if node.arguments else None)
             self.evaluator.close_region(frame)
             return _graphed(target, opened)
+        self.compiled.update(dict.fromkeys(function for function, _ in functions(target)))
         return target
+
+    def _may_use_graphs(self, entry: Entry, arguments: Arguments, node: ir.Call, frame: Frame) -> bool:
+        """Whether a choice that nobody knows is to use graphs by the default that its name has."""
+        module, find = frame.function.module, self.evaluator.project.module
+        own = {parameter.name for parameter in frame.function.code.parameters}
+        for keyword, values in entry.graphing:
+            told = [one for one in members(arguments.keyword(keyword) or NONE) if isinstance(one, (Unknown, Host))]
+            asked = (last_name(one.value) for one in node.arguments if one.keyword == keyword and told)
+            for name in asked:
+                if name is not None and name not in own:
+                    imported = (find(one.module) for found in module.index.imports.values() for one in found)
+                    if offered((module, *(one for one in imported if one is not None)), name) in values:
+                        return True
+        return False
 
 
 def _graphed(target: Value, opened: OpenRegion) -> Value:
@@ -266,6 +291,12 @@ def _graphed(target: Value, opened: OpenRegion) -> Value:
         Graphed(member, region.kind, region.path, region.line) if isinstance(member, (Function, Bound)) else member
         for member in members(target)
     )
+
+
+def _call_of_taken(entry: Entry, node: ir.Call) -> ir.Call:
+    """A call of what is captured, as it is spelt where it is handed over."""
+    taken = (one.value for one in node.arguments if not one.star and one.keyword in (None, *entry.takes))
+    return ir.Call(node.mark, next(taken, node.func), ())
 
 
 def _given(arguments: Arguments, position: int, keywords: Iterable[str]) -> Value | None:

@@ -17,6 +17,8 @@ from graphlint.static.syntax.traversal import walk
 from graphlint.values import NONE, UNKNOWN, Arguments, Host, Mapping, Place, Sequence, Tensor, Value, members, union
 from graphlint.values.queries import unsure
 
+ANYTHING = Arguments((), (), UNKNOWN, UNKNOWN)  # what is given where nobody sees the call
+
 
 def entry_functions(evaluator: Evaluator, target: Value) -> list[tuple[Function, Value | None]]:
     found = [(function, receiver or _self(evaluator, function)) for function, receiver in functions(target)]

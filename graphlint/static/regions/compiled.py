@@ -22,7 +22,8 @@ from graphlint.values import External
 def compiled(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
     """The functions and methods that take tensors and are compiled, by a decorator or by a call."""
     for module in modules:
-        for definition, owner in dict.fromkeys((*_decorated(interpreter, module), *_handed(interpreter, module))):
+        said = (*_decorated(interpreter, module), *_handed(interpreter, module), *_met(interpreter, module))
+        for definition, owner in dict.fromkeys(said):
             if not is_test(definition.module.name) and takes_tensors(interpreter, definition, owner):
                 yield f"{definition.module.name}:{definition.qualname}"
 
@@ -46,6 +47,15 @@ def _handed(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definiti
                     found = meant_by(interpreter, module, around, call.arguments[0].value)
                     if found is not None:
                         yield found
+
+
+def _met(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definition, ClassDefinition | None]]:
+    """The functions of a module that were handed to a compiler where a search ran: `step = learner.step`."""
+    for function in interpreter.capture.compiled:
+        owner, name = function.owner, function.code.name
+        known = module.index.functions if owner is None else owner.methods
+        if function.module is module and not function.is_nested and name in known:
+            yield known[name][-1], owner
 
 
 def meant_by(

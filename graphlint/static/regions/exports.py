@@ -22,17 +22,15 @@ from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.uses import treats_as_tensor
 from graphlint.static.regions.drivers import is_driver
 from graphlint.static.regions.hosted import makes_on_host
+from graphlint.static.regions.training import losses, steps, training
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import called_name, calls_in, last_name, walk
-from graphlint.static.writes.schedules import GROUPS
 from graphlint.values import NONE, UNKNOWN, External, Host, Sequence, Tensor, Union, Value, members
 
 MAX_HANDS = 6  # modules that hand on a name, one after the other
 RUN = "run"  # what a wrapper that is planned first and run later calls its second part
-PASSES = ("forward", "backward")
 _READ = frozenset({"float", "str"})  # kinds of numbers and words that no shape gives
 _USES_TENSORS = HoldsAny([FUNCTIONS])
-_HAS_GROUPS = HoldsAny([GROUPS])
 _CLASS_NAME = re.compile(r"([A-Z]+[a-z0-9]+){2,}[A-Z]*")
 _SCRIPT = HoldsAny(['"__main__"', "'__main__'"])
 
@@ -63,7 +61,9 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
     for one in _tried(interpreter, inside, map(interpreter.project.module_at, shown)):
         if not (captures and is_called(interpreter, one.rpartition(":")[2], shown)):
             found[one] = None
-    found.update(dict.fromkeys(_training(interpreter, [m for m in modules if not is_test(m.name)])))
+    own = [module for module in modules if not is_test(module.name)]
+    found.update(dict.fromkeys(training(interpreter, own)))
+    found.update(dict.fromkeys(() if captures else (*steps(interpreter, own), *losses(interpreter, public))))
     references = {
         f"{origin.module}:{origin.member}"
         for module in found_in
@@ -323,30 +323,6 @@ def _is_outside(interpreter: Interpreter, definition: Definition, owner: ClassDe
         if isinstance(called, External) and any(names.match(called.name) for names in named):
             return True
     return False
-
-
-def _training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
-    """The steps of optimizers, and both passes of autograd functions.
-
-    Others than those of torch are called optimizers as well, such as what relaxes atoms: these have no groups.
-    """
-    classes, lexicon = interpreter.classes, interpreter.lexicon
-    optimizers = lexicon.modules["optimizers"]
-    endings = tuple(name.rpartition(".")[2] for name in optimizers)
-    applied = {name for name, does in lexicon.callables.items() if does == "applied"}
-    marks = HoldsAny(sorted({name.rpartition(".")[2] for name in (*optimizers, *applied)}))
-    for module in modules:
-        if not interpreter.project.ask(module.path, marks):
-            continue
-        for cls in module.index.classes.values():
-            bases = classes.external_bases(cls)
-            names: Iterable[str] = ()
-            is_called_so = cls.name.endswith(endings) and interpreter.project.ask(module.path, _HAS_GROUPS)
-            if is_called_so or any(base in optimizers for base in bases):
-                names = sorted(lexicon.modules["steps"])
-            elif any(base in applied for base in bases):
-                names = PASSES
-            yield from (f"{module.name}:{cls.qualname}.{name}" for name in names if name in cls.methods)
 
 
 def _is_private(module: str, checks: re.Pattern[str]) -> bool:

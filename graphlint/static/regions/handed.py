@@ -66,10 +66,12 @@ def _made(
             changing = at.module.index.functions[name][-1].code
             yield from _promised(interpreter, changing.parameters[:1] if changing is not None else (), at)
             yield from _made(interpreter, given, at, owner, depth - 1)
-        case ir.Call(func=ir.Attribute(value=ir.Call() | ir.Name() | ir.Attribute() as moved)):
+        case ir.Call(func=ir.Attribute(value=ir.Call() | ir.Name() | ir.Attribute() as moved)) if not _is_self(moved):
             yield from _made(interpreter, moved, at, owner, depth - 1)
         case ir.Attribute(value=ir.Name(id="self"), attr=name) if owner is not None:
             yield from _held(interpreter, owner, name, depth - 1)
+        case ir.Name() if owner is not None and _is_self(node):
+            yield owner.name
         case ir.Name(id=name):
             values = [one.value for one in assignments_to(code, name) if one.value is not None]
             for value in values:
@@ -103,6 +105,10 @@ def _given(
         at = function_at(caller.module, caller.first_line)
         if given is not None and at is not None and not is_test(caller.module.name):
             yield from _made(interpreter, given, at, caller.owner, depth)
+
+
+def _is_self(node: ir.Expr) -> bool:
+    return isinstance(node, ir.Name) and node.id == "self"
 
 
 def _is_class(name: str | None) -> bool:

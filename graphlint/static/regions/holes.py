@@ -63,13 +63,14 @@ def find_holes(regions: Iterable[OpenRegion]) -> list[Hole]:
     found: list[Hole] = []
     for opened in regions:
         reached = list(reachable(opened.context))
-        followed = {site.node for context, _ in reached for site in context.calls.values()}
+        sites = [site for context, _ in reached for site in context.calls.values()]
+        followed = {site.node.mark for site in sites if site.node is not None}
         for context, way in reached:
             functions = (opened.context.function, *(site.name for site in way), context.function)
             for span, unresolved in context.unresolved.items():
                 made = unresolved.made
                 # One of its callers may hand in what another one does not: then it is known.
-                if made is not None and made.node not in followed and not _launches(made.node.func):
+                if made is not None and made.node.mark not in followed and not _launches(made.node.func):
                     found.append(Hole(span, unresolved, made, context, opened.region, functions, len(way)))
     return sorted(found, key=lambda hole: (hole.hops, hole.span))
 

@@ -12,6 +12,7 @@ from graphlint.static.domain.contexts import reachable
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.exports import only_shown
+from graphlint.static.regions.handed import classes_handed_in
 from graphlint.static.regions.holes import MOST_COUNTED, Candidates, Hole
 from graphlint.static.regions.proposals import is_nameless, is_open, propose_targets
 from graphlint.static.regions.targets import FEW, Targets
@@ -25,7 +26,12 @@ def run_likely(targets: Targets) -> None:
     interpreter, files = targets.interpreter, targets.files
     candidates = Candidates(interpreter, files, MOST_COUNTED)
     near = [hole for hole in targets.left if _is_near(interpreter, hole)]
-    near = [hole for hole in near if is_nameless(candidates.callee(hole), interpreter)]
+    near = [
+        hole
+        for hole in near
+        if is_nameless(candidates.callee(hole), interpreter)
+        or (candidates.method(hole) is not None and classes_handed_in(interpreter, hole))
+    ]
     fitting = {hole.span: len(candidates.fitting(hole)) for hole in near}
     holes = [hole for hole in near if 0 < fitting[hole.span] <= MANY]
     if not holes:

@@ -7,7 +7,7 @@ for in turn.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from itertools import islice
@@ -18,11 +18,11 @@ from graphlint.static.domain.contexts import Context, Mode, OpenRegion, reachabl
 from graphlint.static.domain.program import Bound, Class, Function, Graphed, Instance, function_of, owner_of
 from graphlint.static.index.module import TOO_DEEP, ClassDefinition, Definition, Module, Segment
 from graphlint.static.interpreter.interpreter import Interpreter
+from graphlint.static.regions.beginnings import handed_in, held_by_self, origins
 from graphlint.static.regions.declarations import marked, run_declared
 from graphlint.static.regions.patterns import functions_in
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import assignments_in, calls_in, last_name, words_in
+from graphlint.static.syntax.traversal import calls_in, last_name, words_in
 from graphlint.static.syntax.words import Words
 from graphlint.values import UNKNOWN, External, Value, members
 
@@ -43,6 +43,7 @@ class Search:
     handing: set[str] = field(default_factory=set)  # functions that give what they get to what captures it
     managing: dict[ClassDefinition, set[str]] = field(default_factory=dict)  # their methods that give what opens one
     kept: set[str] = field(default_factory=set)  # attributes in which objects keep what passes a region on
+    capturing: set[ClassDefinition] = field(default_factory=set)  # those whose constructor passes a region on
 
     @cached_property
     def words(self) -> Words:
@@ -53,8 +54,16 @@ class Search:
 
     @cached_property
     def candidates(self) -> list[Path]:
-        """The files that hold a mark."""
-        return self._files_with(self.interpreter.entries.marks, self.files)
+        """The files that hold a mark, and those that compile in a way that others choose."""
+        entries = self.interpreter.entries
+        marked = dict.fromkeys(self._files_with(entries.marks, self.files))
+        chosen = re.compile(rf"\b(?:{'|'.join(sorted(entries.graphing))}) *= *[A-Za-z_]")
+        return list(marked | dict.fromkeys(self._files_with(self._compilers, self.files, chosen)))
+
+    @cached_property
+    def _compilers(self) -> list[str]:
+        """How calls of compilers are spelt."""
+        return [f"{name}(" for row in self.interpreter.entries.rows for name in row.names if row.graphing]
 
     def first(self, paths: Iterable[Path]) -> None:
         """Run these files before the others."""
@@ -105,6 +114,12 @@ class Search:
                         run_declared(self.interpreter, named)
             new = {name for module in modules for name in _aliases(module, known)} - known
 
+    def compiled(self) -> None:
+        """Run what hands something to a compiler without asking for graphs, and is no region: it is told of what."""
+        words = Words(_any_of(self.interpreter.entries.compiling))
+        for path in self._files_with(self._compilers, self.files):
+            self._run_file(self.interpreter.project.module_at(path), words)
+
     def _files_with(
         self, marks: Collection[str], files: Iterable[Path], pattern: re.Pattern[str] | None = None
     ) -> list[Path]:
@@ -143,6 +158,8 @@ class Search:
     def _run_holders(self) -> None:
         """Capture what objects were given, also where nobody is seen to call them."""
         for instance in list(self.interpreter.heap.instances.values()):
+            if instance.cls in self.capturing and instance.arguments is not None:
+                self.interpreter.heap.attributes(instance)  # it captures while it is made
             names = self.methods.get(instance.cls.name, ()) if instance.arguments is not None else ()
             for name in names:
                 for method in _raw(self.interpreter.classes.method(instance.cls, name) or UNKNOWN):
@@ -216,9 +233,11 @@ class Search:
             helpers.add(_called_as(definition))
             if owner is not None:
                 self.managing.setdefault(owner, set()).add(definition.name)
+                self.capturing.update({owner} if definition.name == "__init__" else ())
         if self._hands_on(function):
             self.handing.add(_called_as(definition))
             helpers.add(_called_as(definition))
+            self.capturing.update({owner} if owner is not None and definition.name == "__init__" else ())
         if owner is not None and receiver is not None and self._runs_what_it_holds(receiver, context, before):
             helpers.add(owner.name)
             self.methods.setdefault(owner.name, set()).add(definition.name)
@@ -266,7 +285,7 @@ class Search:
     def _runs_what_it_holds(self, receiver: Instance, context: Context, before: int) -> bool:
         """Whether a method captures something that was handed to the constructor, and that only its users know."""
         contexts = (reached for region in self._opened(context, before) for reached, _ in reachable(region.context))
-        names = {_held(found.callee) for reached in contexts for found in reached.unresolved.values()} - {None}
+        names = {held_by_self(found.callee) for reached in contexts for found in reached.unresolved.values()} - {None}
         held = self.interpreter.heap.attributes(receiver) if names else {}
         return any(value == UNKNOWN for name, value in held.items() if name in names)
 
@@ -276,17 +295,23 @@ class Search:
             return True
         if any(self.interpreter.capture.is_manager(m) for m in members(context.result)):
             return True
-        parameters = _handed_in(function)
+        parameters = handed_in(function)
         unresolved = [u for region in self._opened(context, before) for u in region.context.unresolved.values()]
-        return any(not parameters.isdisjoint(_origins(found.callee, function.code)) for found in unresolved)
+        return any(not parameters.isdisjoint(origins(found.callee, function.code)) for found in unresolved)
 
     def _hands_on(self, function: Function) -> bool:
-        """Whether a function gives what it was given to an object that captures it."""
-        handing = self.handing | self.methods.keys()
-        calls = (call for call in calls_in(function.code) if last_name(call.func) in handing) if handing else ()
-        parameters = _handed_in(function)
-        given = (argument.value for call in calls for argument in call.arguments)
-        return any(not parameters.isdisjoint(_origins(one, function.code)) for one in given)
+        """Whether a function gives what it was given to what captures it, or that decides whether graphs are used."""
+        handing, graphing = self.handing | self.methods.keys(), self.interpreter.entries.graphing
+        parameters = handed_in(function)
+        return any(
+            (
+                last_name(call.func) in handing
+                or (argument.keyword in graphing and self._is_entry(call, function.module))
+            )
+            and not parameters.isdisjoint(origins(argument.value, function.code))
+            for call in calls_in(function.code)
+            for argument in call.arguments
+        )
 
 
 def _aliases(module: Module, words: set[str]) -> Iterator[str]:
@@ -298,57 +323,6 @@ def _aliases(module: Module, words: set[str]) -> Iterator[str]:
         holding = (s for s in segments if any(module.holds(s, word) for word in words))
         if any(words & words_in(module.lowered(segment)) for segment in holding):
             yield name
-
-
-def _root(callee: ir.Expr) -> str | None:
-    """The name that a dotted one begins with, or what is called on what it gives: `model` of `model.layers[0]`."""
-    while not isinstance(callee, ir.Name):
-        if isinstance(callee, (ir.Attribute, ir.Subscript)):
-            callee = callee.value
-        elif isinstance(callee, ir.Call):
-            callee = callee.func
-        else:
-            return None
-    return callee.id
-
-
-def _held(callee: ir.Expr) -> str | None:
-    """What an object holds that is called, or that a callee is reached through: `model` of `self.model.layers[0]`."""
-    name = None
-    while isinstance(callee, (ir.Attribute, ir.Subscript)):
-        name = callee.attr if isinstance(callee, ir.Attribute) else None
-        callee = callee.value
-    return name if isinstance(callee, ir.Name) and callee.id == "self" else None
-
-
-def _origins(value: ir.Expr, code: ir.Code) -> set[str]:
-    """The names that a value begins with, and those that the locals among them were made of."""
-    made_of, found = _made_of(code), set[str]()
-    pending = [root] if (root := _root(value)) is not None else []
-    while pending:
-        name = pending.pop()
-        if name not in found:
-            found.add(name)
-            pending += made_of.get(name, ())
-    return found
-
-
-@remembered
-def _made_of(code: ir.Code) -> Mapping[str, set[str]]:
-    """The names that what is assigned to each local begins with; of a call, also what it is given."""
-    found: dict[str, set[str]] = {}
-    for one in assignments_in(code):
-        given = one.value.arguments if isinstance(one.value, ir.Call) else ()
-        parts = [part for part in (one.value, *(argument.value for argument in given)) if part is not None]
-        roots = {root for part in parts if (root := _root(part)) is not None}
-        for target in one.targets:
-            if isinstance(target, ir.Name):
-                found.setdefault(target.id, set()).update(roots)
-    return found
-
-
-def _handed_in(function: Function) -> set[str]:
-    return {parameter.name for parameter in function.code.parameters} - {"self", "cls"}
 
 
 def _is_one_of(value: Value, words: Words) -> bool:

@@ -17,6 +17,7 @@ from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.compiled import compiled
 from graphlint.static.regions.exports import exported, only_shown
 from graphlint.static.regions.holes import find_holes
+from graphlint.static.regions.plain import plain_models
 from graphlint.static.regions.proposals import propose_targets, runs_anything
 from graphlint.static.regions.replaced import replacing
 from graphlint.static.regions.targets import rows_for
@@ -59,6 +60,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     reached = gather((one for one in opened if one in own or not one.region.soft), interpreter)
     whole = models.whole(shown, reached.functions)
     found = {entry_of(cls): built_of for cls, built_of in whole.items()}
+    found |= {} if own else plain_models(interpreter, files, shown)
     packages = {base.partition(".")[0] for cls in whole for base in interpreter.classes.external_bases(cls)}
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
     captured = [interpreter.project.module_at(path) for path in files if path not in shown]

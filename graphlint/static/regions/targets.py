@@ -16,7 +16,7 @@ from graphlint.static.domain.assumptions import Assumption
 from graphlint.static.domain.program import Function
 from graphlint.static.index.headers import header
 from graphlint.static.interpreter.interpreter import MAX_CONTEXTS, Interpreter
-from graphlint.static.models.inputs import entry_arguments, on_device
+from graphlint.static.models.inputs import ANYTHING, entry_arguments, on_device
 from graphlint.static.regions.asked import lacks_asked
 from graphlint.static.regions.holes import Followed, Hole, accepts, find_holes
 from graphlint.static.regions.patterns import Named, find_functions, functions_in, is_named, matching
@@ -26,7 +26,6 @@ from graphlint.values import UNKNOWN, Arguments, Value, union
 
 MAX_ROUNDS = 3  # holes in what targets run, and in what those of these run
 BUDGET = 12000  # contexts that the functions of known engines may take
-ANYTHING = Arguments((), (), UNKNOWN, UNKNOWN)
 FEW = 6  # functions that are run for a hole though no target names them
 GUESSED = 4000  # contexts that these may take in all
 SHARE = 1500  # of these each may take, before it is run for few kinds of arguments
