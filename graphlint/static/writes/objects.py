@@ -13,6 +13,7 @@ from graphlint.static.domain.contexts import Frame
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.sources import Read, State, Taken
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import assignments_to
 from graphlint.static.writes.states import read_of, states
 from graphlint.values import Value
@@ -59,12 +60,19 @@ class Objects:
             if isinstance(node, (ir.Attribute, ir.Name)):
                 yield from states(self.evaluator, node, frame)
             return
-        code = frame.function.code
-        given = [one.value for one in assignments_to(code, node.id)]
-        names = [parameter.name for parameter in code.parameters]
-        if not given and node.id in names and node.id != frame.function.receiver:
+        given = _given_to(frame.function.code, node.id)
+        if isinstance(given, ir.Parameter) and node.id != frame.function.receiver:
             taken = Taken(frame.context, node.id, frame.function)
             self.handed.setdefault(taken, {})
             yield taken
-        elif len(given) == 1 and isinstance(given[0], ir.Attribute):
-            yield from states(self.evaluator, given[0], frame)
+        elif isinstance(given, ir.Attribute):
+            yield from states(self.evaluator, given, frame)
+
+
+@remembered
+def _given_to(code: ir.Code, name: str) -> ir.Expr | ir.Parameter | None:
+    """The one value that a local name is given, or the parameter that it is."""
+    given = [one.value for one in assignments_to(code, name)]
+    if not given:
+        return next((one for one in code.parameters if one.name == name), None)
+    return given[0] if len(given) == 1 else None
