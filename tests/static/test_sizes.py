@@ -152,6 +152,13 @@ LARGEST = {
             if s >= n:
                 size = s
         return size""",
+    "no answer of a generator that has a name": f"""fits = (s for s in sorted(self.sizes) if s >= n)
+        return next(fits){TOLD}""",
+    "a generator that has a name, with a default": """fits = (s for s in sorted(self.sizes) if s >= n)
+        return next(fits, None)""",
+    "a generator that is used twice": """fits = (s for s in sorted(self.sizes) if s >= n)
+        for s in fits:
+            return next(fits)""",
     "none before a loop": """size = None
         for s in reversed(self.sizes):
             if s >= n:

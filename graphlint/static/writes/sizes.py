@@ -27,7 +27,7 @@ from graphlint.static.writes.filtered import (
     without_an_answer,
 )
 from graphlint.static.writes.listed import is_open
-from graphlint.static.writes.stepped import staying_with_the_largest
+from graphlint.static.writes.stepped import staying_with_the_largest, with_generator
 from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
 
@@ -144,7 +144,8 @@ def picks_in(source: str) -> tuple[Pick, ...]:
     picks += [Pick(pos_of(one.node), one.asked, _named_in(one.sizes), how) for how in others for one in others[how]]
     for node in nodes:
         picks += [Pick(pos_of(node), asked, _named_in(node), "nearest") for asked in _nearest(node)]
-        picks += [Pick(pos_of(node), asked, _named_in(sizes), "unanswered") for sizes, asked in _unanswered(node)]
+        unanswered = [*_unanswered(node), *_unanswered(with_generator(node, nodes))]
+        picks += [Pick(pos_of(node), asked, _named_in(sizes), "unanswered") for sizes, asked in unanswered]
     return tuple(one for one in picks if not _is_refused(tree, one.asked))
 
 

@@ -19,6 +19,19 @@ def staying_with_the_largest(tree: ast.AST) -> Iterator[Missing]:
         yield from (*_of_while(node), *_of_table(node))
 
 
+def with_generator(node: ast.AST, nodes: list[ast.AST]) -> ast.AST:
+    """`next(fits)`, with the generator that has this name in a function in its place."""
+    match node:
+        case ast.Call(func=ast.Name(id="next") as func, args=[ast.Name(id=name), *others]):
+            given = [one for one in nodes if isinstance(one, ast.Name) and one.id == name and one is not node.args[0]]
+            for one in nodes:
+                match one:
+                    case ast.Assign(targets=[ast.Name() as target], value=ast.GeneratorExp() as value):
+                        if given == [target]:
+                            return ast.Call(func, [value, *others], node.keywords)
+    return ast.Constant(None)
+
+
 def _of_blocks(block: list[ast.stmt]) -> Iterator[Missing]:
     """`best = max(sizes)`, and `for s in reversed(sizes): if s >= n: best = s`, or `if s < n: break` and `best = s`."""
     for first, second in pairwise(block):
