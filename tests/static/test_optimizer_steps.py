@@ -498,14 +498,19 @@ def test_a_step_and_its_optimizer_tell_of_each_other(
 
 @pytest.mark.parametrize(
     ("call", "line"),
-    [("SGD(net.parameters(), lr=0.1)", 6), ("KINDS['sgd'](net.parameters(), lr=0.1)", 11)],
-    ids=["by its class", "by another name"],
+    [
+        ("SGD(net.parameters(), lr=0.1)", 7),
+        ("Descent(net.parameters(), lr=0.1)", 7),
+        ("KINDS['sgd'](net.parameters(), lr=0.1)", 12),
+    ],
+    ids=["by its class", "by a name of it", "out of a table"],
 )
 def test_a_rate_is_told_where_a_call_of_the_class_gives_it(tmp_path: Path, call: str, line: int) -> None:
     """Where no call of that class stands in the line that makes an optimizer, the step is told."""
     program = f"""
     import torch
     from torch.optim import SGD
+    from torch.optim import SGD as Descent
     KINDS = {{"sgd": SGD}}
     net = torch.nn.Linear(2, 2).cuda()
     optimizer = {call}

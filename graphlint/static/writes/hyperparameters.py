@@ -70,10 +70,11 @@ class Steps:
         if optimizer.made is None:
             return None
         path, line = optimizer.made
-        module = self.traces.evaluator.project.module_at(Path(path))
+        module, cls = self.traces.evaluator.project.module_at(Path(path)), optimizer.cls.rpartition(".")[2]
         for segment in (*(one.segment for one in module.index.all_functions()), *module.index.statements):
             for name, call in _calls_in(module.source_of(segment)) if segment.first <= line <= segment.last else ():
-                if call.lineno + segment.first - 1 == line and name == optimizer.cls.rpartition(".")[2]:
+                imported = {one.member for one in module.index.imports.get(name, ())}
+                if call.lineno + segment.first - 1 == line and cls in (name, *imported):
                     function = replace(place.function, module=module, first_line=segment.first)
                     return replace(place, function=function, node=ir.Node(((pos_of(call),), 0)))
         return None
