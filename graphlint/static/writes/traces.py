@@ -252,13 +252,13 @@ class Traces:
         given: dict[str, Sources] = {}
         names = [parameter.name for parameter in function.code.parameters]
         for name, value, is_star in self._arguments(names, node):
-            sources = self.of(value, frame)
+            sources, taken = self.of(value, frame), Taken(context, name, function)
             if not is_star:
-                self.objects.hand(value, Taken(context, name, function), frame)
+                self.objects.hand(value, taken, frame)
             elif not sources:
                 continue
             given[name] = given.get(name, NOTHING) | sources
-            self.given.setdefault(Taken(context, name, function), {}).update(dict.fromkeys(sources))
+            self.given.setdefault(taken, {}).update(dict.fromkeys(sources))
         answers: set[Source] = set()
         for source in context.answers:
             own = isinstance(source, Taken) and source.context is context
