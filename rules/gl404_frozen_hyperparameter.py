@@ -16,6 +16,11 @@ def detect(event: OptimizerStep | HyperparameterRead) -> Iterator[Hit]:
         return
     names = " and ".join(f"`{name}`" for name in event.changed)
     places = " and ".join(event.written[:_MAX_PLACES])
-    message = f"`{{operation}}` takes {names} by value, and {places} changes it: every replay keeps that of the capture"
-    made = [] if event.made is None else [Related(*event.made, f"the optimizer is given its {names} here")]
-    yield Hit(Confidence.HIGH if event.is_surely_late else Confidence.MEDIUM, message, related=tuple(made))
+    changes = f"and {places} changes it: every replay keeps that of the capture"
+    message = f"`{{operation}}` takes {names} by value, {changes}"
+    related = [] if event.made is None else [Related(*event.made, f"the optimizer is given its {names} here")]
+    if event.step is not None:
+        path, line = event.step
+        message = f"`{{operation}}` has {names} on the host, where the captured step takes it by value, {changes}"
+        related = [Related(path, line, f"the step that takes {names} is captured here")]
+    yield Hit(Confidence.HIGH if event.is_surely_late else Confidence.MEDIUM, message, related=tuple(related))

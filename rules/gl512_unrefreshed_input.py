@@ -9,12 +9,13 @@ from graphlint.rule import Confidence, ContractBroken, Hit, StaleReplay, StaleRe
 
 def detect(event: StaleReplay | StaleResult | ContractBroken) -> Iterator[Hit]:
     if isinstance(event, StaleResult):
-        said = f"`{{operation}}` reads what line {event.line} computed before the capture out of "
-        yield Hit(
-            Confidence.MEDIUM,
-            f"{said}what `{event.filled}` fills later",
-            "compute it in the region, or anew in place before each replay",
-        )
+        instead = "compute it in the region, or anew in place before each replay"
+        said = f"`{{operation}}` is computed before the capture out of what `{event.filled}` fills later"
+        said += f", and the graph, which reads it in line {event.line}, gets nothing of that"
+        if event.made is not None:
+            said = f"`{{operation}}` reads what line {event.made} computed before the capture out of "
+            said += f"what `{event.filled}` fills later"
+        yield Hit(Confidence.MEDIUM, said, instead)
         return
     if isinstance(event, ContractBroken):
         if event.demand == "prepare":

@@ -18,7 +18,7 @@ _SAID = {
     "request": "`{operation}` answers its first calls on the stream of its caller, to which a captured backward pass "
     "of the same callable would be tied",
     "output": "`{operation}` reads what the graph writes, on another stream than that of the replay, without a wait",
-    "input": "`{operation}` reads what was written on another stream, without waiting for it",
+    "input": "`{operation}` writes what a graph reads, and its replay runs on another stream that does not wait for it",
     "fork": "what runs in `{operation}` reads what it is given without waiting for the stream that it was written on",
     "host": "`{operation}` waits for the stream that captured, and the replay runs on another one: the host goes on "
     "while the graph may still be writing",

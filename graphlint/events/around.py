@@ -23,10 +23,15 @@ class StaleReplay(Event):
 
 @dataclass(frozen=True, slots=True)
 class StaleResult(Event):
-    """The graph reads a tensor that was computed before it, in `line`, and `filled` writes to what that came from."""
+    """A tensor is computed before a capture, the graph reads it in `line`, and `filled` writes to what it came from.
+
+    It is told of the place that computes it, or, where the region would do that if nothing was there, of the read: then
+    `made` is the line before the capture.
+    """
 
     line: int
     filled: str
+    made: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

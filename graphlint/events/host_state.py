@@ -146,12 +146,14 @@ class OptimizerStep(Event):
 
     `changed` are the names of those that are numbers, `written` the places that change them, or make a scheduler that
     does. `is_surely_late` is that of `HostStateRead`; `made` is where the optimizer is constructed, if that is known.
+    Where it is told of that place, `step` is that of the step.
     """
 
     changed: tuple[str, ...]
     written: tuple[str, ...]
     is_surely_late: bool
     made: tuple[str, int] | None = None
+    step: tuple[str, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

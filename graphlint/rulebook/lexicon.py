@@ -40,9 +40,9 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "compiling", "convolution", "counting", "current", "default", "drawing", "environment", "filling", "foreign",
         "generators", "gradients", "hooks", "indexing", "inferring", "kernels", "lasting", "launches",
         "launching", "lazy", "loaders", "modal", "ordering", "pairs", "parameters", "placing", "posting", "product",
-        "reducing", "replays", "scripting", "selecting", "settings", "single", "sized", "skipping", "stateful",
-        "states", "streams", "telling", "training", "transform", "turning", "unfilled", "uploads", "varying", "waiting",
-        "weak",
+        "ranking", "reducing", "replays", "scripting", "selecting", "settings", "single", "sized", "skipping",
+        "stateful", "states", "streams", "telling", "training", "transform", "turning", "unfilled", "uploads",
+        "varying", "waiting", "weak",
     ),
     "libraries": ("catalogued", "familiar", "host"),
     "host_state": (

@@ -106,3 +106,17 @@ def test_a_compiler_makes_a_number_a_part_of_its_kernel(
     text = WRITTEN.format(stored=stored, run=RUNS[run].replace("limit", "at"))
     found = {code for _, _, code in analyse(tmp_path, text).found}
     assert ("GL204" in found) is not (is_compiled and run == "compiled")
+
+
+@pytest.mark.parametrize("picked", ["T", "real", "T.ravel()", "T[0]"])
+def test_a_view_of_an_array_is_uploaded_as_the_array_is(tmp_path: Path, picked: str) -> None:
+    """NumPy has these as torch has them: `order.T`."""
+    around = "import numpy\norder = numpy.arange(4).reshape(2, 2)\n"
+    found = analyse(tmp_path, in_region(f"x[order.{picked}]", around)).report.findings
+    assert ["GL204"] == [one.code for one in found]
+
+
+@pytest.mark.parametrize("asked", ["ndim", "shape[0]"])
+def test_what_an_array_says_of_itself_is_no_array(tmp_path: Path, asked: str) -> None:
+    around = "import numpy\norder = numpy.arange(4).reshape(2, 2)\n"
+    assert not analyse(tmp_path, in_region(f"x[order.{asked}]", around)).shown

@@ -63,6 +63,45 @@ def test_a_region_that_finds_everything_done_has_an_empty_graph(tmp_path: Path, 
     assert analysis.expected == [place for place in analysis.shown if place[2] == "GL901"]
 
 
+MODULE = """
+import torch
+
+class Encoder(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.known = torch.nn.Linear(4, 4), None
+
+    def forward(self, x):
+        if self.known is None:
+            self.known = self.inner(x)
+        return {given}
+
+net, x = Encoder().cuda(), torch.ones(2, 4, device="cuda")
+{warm}
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):{mark}
+    y = net(x)
+x.normal_()
+graph.replay()
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "warm", "mark"),
+    [
+        ("self.known", "net(x)", "  # expect: GL901"),
+        ("self.known", "net.inner(x)", ""),
+        ("self.known + x", "net(x)", ""),
+        ("self.inner(x)", "net(x)", ""),
+    ],
+    ids=["it is kept", "it is not kept yet", "it is used", "it is computed"],
+)
+def test_a_module_launches_what_its_forward_launches(tmp_path: Path, given: str, warm: str, mark: str) -> None:
+    """To be given tensors is no work yet."""
+    analysis = analyse(tmp_path, MODULE.format(given=given, warm=warm, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL901"]
+
+
 @pytest.mark.parametrize("name", FULL)
 def test_a_region_that_works_or_may_work_is_not_called_empty(tmp_path: Path, name: str) -> None:
     warm, body = FULL[name]

@@ -45,3 +45,30 @@ session.start()
 def test_making_a_layer_warms_up_no_library_that_it_needs(tmp_path: Path, layer: str, warm: str, mark: str) -> None:
     analysis = analyse(tmp_path, PROGRAM.format(layer=layer, warm=warm, mark=mark))
     assert analysis.shown == analysis.expected
+
+
+WRAPPED = """
+import torch
+
+class Graphed:
+    def __init__(self, fn, *samples):
+        self.samples = samples
+        self.graph = torch.cuda.CUDAGraph()
+        {warm}
+        with torch.cuda.graph(self.graph):
+            self.result = fn(*samples){mark}
+
+net = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU()).cuda()
+with torch.no_grad():
+    graphed = Graphed(net, torch.zeros(2, 8, device="cuda"))
+    graphed.graph.replay()
+"""
+
+
+@pytest.mark.parametrize(
+    ("warm", "mark"), [("pass", "  # expect: GL609"), ("fn(*samples); torch.cuda.synchronize()", "")]
+)
+def test_a_script_gives_no_more_than_it_gives(tmp_path: Path, warm: str, mark: str) -> None:
+    """What `*samples` has is known where a program is seen whole, and so is what a model does with it."""
+    analysis = analyse(tmp_path, WRAPPED.format(warm=warm, mark=mark))
+    assert analysis.shown == analysis.expected

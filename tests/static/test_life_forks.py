@@ -64,7 +64,7 @@ class Runner:
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
-            self.step()
+            self.step(){mark}
         {join}
         self.stream.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(self.stream):
@@ -75,7 +75,7 @@ class Runner:
 
     def run(self, x):
         self.x.copy_(x)
-        self.graph.replay(){mark}
+        self.graph.replay()
         return self.y.clone()
 
 runner = Runner()
@@ -94,6 +94,44 @@ runner.run(torch.rand(4, 4))
     ids=["left alone", "joined", "waited for"],
 )
 def test_a_warm_up_writes_to_what_the_graph_reads_behind_its_own_write(tmp_path: Path, join: str, mark: str) -> None:
-    """The graph writes a part of it first, and reads the rest as well."""
+    """The graph writes a part of it first, and reads the rest as well; what is told is the call that warms up."""
     analysis = analyse(tmp_path, WARMED.format(join=join, mark=mark))
+    assert [one for one in analysis.shown if one[2] == "GL602"] == analysis.expected
+
+
+FED = """
+import torch
+
+class Feeder:
+    def __init__(self, rows, buffer):
+        self.rows, self.buffer, self.stream = iter(rows), buffer, torch.cuda.Stream()
+
+    def feed(self):
+        with torch.cuda.stream(self.stream):
+            self.buffer.{fill}(next(self.rows)){mark}
+        {join}
+
+net, buffer = torch.nn.Linear(8, 8).cuda(), torch.zeros(4, 8, device="cuda")
+net(buffer)
+torch.cuda.synchronize()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    out = net(buffer)
+feeder = Feeder([torch.randn(4, 8).pin_memory() for _ in range(4)], buffer)
+for _ in range(4):
+    feeder.feed()
+    graph.replay()
+    print(out.sum().item())
+"""
+
+
+@pytest.mark.parametrize("fill", ["copy_", "add_"])
+@pytest.mark.parametrize(
+    ("join", "mark"),
+    [("pass", "  # expect: GL602"), ("torch.cuda.current_stream().wait_stream(self.stream)", "")],
+    ids=["left alone", "joined"],
+)
+def test_a_copy_on_a_stream_that_no_replay_waits_for_is_told(tmp_path: Path, fill: str, join: str, mark: str) -> None:
+    """A run tells of the copy as well, and not of the replay."""
+    analysis = analyse(tmp_path, FED.format(fill=fill, join=join, mark=mark))
     assert [one for one in analysis.shown if one[2] == "GL602"] == analysis.expected

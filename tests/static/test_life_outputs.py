@@ -956,6 +956,39 @@ def test_who_calls_may_have_asked_if_there_is_a_graph(tmp_path: Path, guard: str
     assert expected == shown
 
 
+ROUNDS = """
+import torch
+
+def generate(net, x, n):
+    kept = []
+    for {target} in range(n):
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph):{mark}
+            y = net({read})
+        graph.replay()
+        {behind}
+    return kept
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "read", "behind", "mark"),
+    [
+        ("_", "x", "kept.append(y.clone()); x.copy_(y)", "  # expect: GL707"),
+        ("size", "x[:size]", "kept.append(y.clone())", ""),
+        ("_", "x", "kept.append((graph, y))", ""),
+        ("_", "torch.cat((x, y)) if kept else x", "kept.append(y.clone()); x = torch.cat((x, y))", ""),
+    ],
+    ids=["the same", "another size", "kept", "another input"],
+)
+def test_a_loop_that_captures_the_same_in_each_round_captures_anew(
+    tmp_path: Path, target: str, read: str, behind: str, mark: str
+) -> None:
+    program = ROUNDS.format(target=target, read=read, behind=behind, mark=mark)
+    expected, shown = of(tmp_path, program, "GL707")
+    assert expected == shown
+
+
 BUFFER = """
 import torch
 

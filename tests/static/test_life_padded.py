@@ -52,6 +52,9 @@ TOLD = {
     "the least of all": {"computed": f"rows.amin(0){MARK}"},
     "shares of a batch": {"computed": f"rows.softmax(0){MARK}", "cut": "[:n]"},
     "a normalisation": {"net": "Net()", "net_mark": MARK, "cut": "[:n]"},
+    "the best of a batch": {"computed": f"rows.topk(2, dim=0).values{MARK}"},
+    "the order of a batch": {"computed": f"rows.sort(0).values{MARK}", "cut": "[:n]"},
+    "the places of a batch": {"computed": f"torch.argsort(rows, 0){MARK}", "cut": "[:n]"},
 }
 SILENT = {
     "rows by themselves": {"computed": "rows.mean(-1)", "cut": "[:n]"},
@@ -64,6 +67,8 @@ SILENT = {
     "the lesser of two": {"computed": "torch.min(rows, rows * 2)", "cut": "[:n]"},
     "the least of a row": {"computed": "rows.amin(-1)", "cut": "[:n]"},
     "a sum": {"computed": "rows.sum(0)"},
+    "the best of a row": {"computed": "rows.topk(2).values", "cut": "[:n]"},
+    "the order of a row": {"computed": "rows.sort(dim=1).values", "cut": "[:n]"},
     "weights that are filled": {
         "computed": "(rows.sum(-1) * self.w).mean()",
         "filled": f"{RESET}; self.w.zero_(); self.w[:n] = 1 / n",

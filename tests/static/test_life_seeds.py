@@ -43,3 +43,43 @@ def test_a_seed_that_is_another_one_each_time_is_refused(tmp_path: Path) -> None
     program = PROGRAM.format(seed="int(torch.tensor(3))", body="torch.rand_like(x)", mark="  # expect: GL604")
     analysis = analyse(tmp_path, program)
     assert set(analysis.expected) <= set(analysis.shown)
+
+
+STATES = """
+import torch
+
+class Tracker:
+    def __init__(self):
+        self.state = torch.cuda.get_rng_state()
+
+    def step(self, x):
+        {before}
+        torch.cuda.set_rng_state({state}){mark}
+        return torch.nn.functional.dropout(x, 0.5)
+
+x, tracker = torch.ones(4, device="cuda"), Tracker()
+{warm}
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = tracker.step(x)
+for _ in range(3):
+    graph.replay()
+"""
+
+
+@pytest.mark.parametrize(
+    ("before", "state", "warm", "mark"),
+    [
+        ("pass", "self.state", "torch.rand_like(x)", "  # expect: GL604"),
+        ("pass", "self.state", "tracker.step(x)", "  # expect: GL604"),
+        ("pass", "self.state", "x * 2", ""),
+        ("state = torch.cuda.get_rng_state(); torch.rand_like(x)", "state", "torch.rand_like(x)", ""),
+    ],
+    ids=["drawn since", "drawn by the region", "still in force", "read in the region"],
+)
+def test_a_state_that_was_read_long_ago_is_another_one(
+    tmp_path: Path, before: str, state: str, warm: str, mark: str
+) -> None:
+    """Torch refuses to set one; what it is by then, or was in this region, passes."""
+    analysis = analyse(tmp_path, STATES.format(before=before, state=state, warm=warm, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL604"]

@@ -42,7 +42,7 @@ DERIVED = "self.x > 0"
         (FREED, f"{WARM}; self.model.keep(made)", "pass", ""),
         (FREED, WARM, "self.made = made", ""),
         (FREED, WARM, "if self.table.keeps: self.made = made", ""),
-        (DERIVED, WARM, "self.made = made", "  # expect: GL512"),
+        (f"{DERIVED}  # expect: GL512", WARM, "self.made = made", ""),
         (DERIVED, f"{WARM}; self.table.register(made)", "self.made = made", ""),
         ("self.x.clone()", WARM, "self.made = made", ""),
     ],

@@ -32,6 +32,15 @@ def watch():
     while not stop.wait(0.1):
         print(x.cpu()){mark}
 
+def load():
+    for row in model.rows():
+        work.put(row.cuda()){mark}
+
+def load_all():
+    rows = [row.cuda() for row in model.rows()]
+    for row in rows:
+        print(row.shape)
+
 def serve():
     while True:
         work.get()
@@ -46,11 +55,17 @@ with torch.cuda.graph(graph{mode}):
 TOLD = {
     "a thread looks all the time": ("thread = threading.Thread(target=watch); thread.start()", "", "thread.join()"),
     "a thread uploads all the time": ("thread = threading.Thread(target=feed); thread.start()", "", "thread.join()"),
+    "a thread hands over what it loads": (
+        "thread = threading.Thread(target=load); thread.start()",
+        "",
+        "thread.join()",
+    ),
     "an executor has work": ("future = ThreadPoolExecutor(1).submit(save)", "", "future.result()"),
 }
 SILENT = {
     "the thread has ended": ("t = threading.Thread(target=watch); t.start(); stop.set(); t.join()", "", ""),
     "the work is done": ("ThreadPoolExecutor(1).submit(save).result()", "", ""),
+    "the thread comes to its end": ("threading.Thread(target=load_all).start()", "", ""),
     "the thread stays on the host": ("threading.Thread(target=gather).start()", "", ""),
     "the thread starts later": ("pass", "", "threading.Thread(target=watch).start()"),
     "the capture minds its own thread": (

@@ -17,7 +17,7 @@ class Scaled(torch.nn.Module):
 
     def forward(self, x):
         self.observe(x)
-        return x if self.scale is None else x / self.scale
+        return x + 1 if self.scale is None else x / self.scale
 
     def observe(self, x):
         self.calls += 1

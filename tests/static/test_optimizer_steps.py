@@ -286,11 +286,11 @@ from torch.optim.lr_scheduler import LambdaLR, LRScheduler
 import acme
 {before}
 def main(model, x):
-    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-3){mark}
     schedule = {made}
     with torch.cuda.graph(torch.cuda.CUDAGraph()):
         model(x).backward()
-        optimizer.step(){mark}
+        optimizer.step()
     optimizer.zero_grad()
 """
 EXPECTED = "  # expect: GL404"
@@ -369,12 +369,12 @@ class Loop:
     def __init__(self, net):
         self.net = net
         self.rate = torch.tensor(0.01{where})
-        self.optimizer = torch.optim.Adam(net.parameters(), lr=self.rate, capturable=True)
+        self.optimizer = torch.optim.Adam(net.parameters(), lr=self.rate, capturable=True){mark}
         {made}
 
     def step(self):
         self.net(torch.ones(4, device="cuda")).sum().backward()
-        self.optimizer.step(){mark}
+        self.optimizer.step()
 
     def train(self):
         self.step()
@@ -481,12 +481,63 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.parametrize(("capturable", "code"), [("False", "GL701"), ("True", "GL404")])
-def test_a_step_tells_where_its_optimizer_is_made(tmp_path: Path, capturable: str, code: str) -> None:
-    """It is mended there, in another function it may be, and still told once."""
+@pytest.mark.parametrize(
+    ("capturable", "code", "lines"),
+    [("False", "GL701", (16, 5)), ("True", "GL404", (5, 16))],
+    ids=["refused", "frozen"],
+)
+def test_a_step_and_its_optimizer_tell_of_each_other(
+    tmp_path: Path, capturable: str, code: str, lines: tuple[int, int]
+) -> None:
+    """It is mended where it is made, in another function it may be, and still told once: a rate is told there."""
     program = MADE.format(optimizer="*rest", made=f"build(net, {capturable})")
     told = [one for one in analyse(tmp_path, program).report.findings if one.code == code]
-    assert [(16, [5])] == [(one.span.line, [other.line for other in one.related]) for one in told]
+    line, related = lines
+    assert [(line, [related])] == [(one.span.line, [other.line for other in one.related]) for one in told]
+
+
+@pytest.mark.parametrize(
+    ("call", "line"),
+    [
+        ("SGD(net.parameters(), lr=0.1)", 7),
+        ("Descent(net.parameters(), lr=0.1)", 7),
+        ("KINDS['sgd'](net.parameters(), lr=0.1)", 12),
+    ],
+    ids=["by its class", "by a name of it", "out of a table"],
+)
+def test_a_rate_is_told_where_a_call_of_the_class_gives_it(tmp_path: Path, call: str, line: int) -> None:
+    """Where no call of that class stands in the line that makes an optimizer, the step is told."""
+    program = f"""
+    import torch
+    from torch.optim import SGD
+    from torch.optim import SGD as Descent
+    KINDS = {{"sgd": SGD}}
+    net = torch.nn.Linear(2, 2).cuda()
+    optimizer = {call}
+    schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    optimizer.step()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        optimizer.step()
+    """
+    told = [one for one in analyse(tmp_path, program).shown if one[2] == "GL404"]
+    assert [("main.py", line, "GL404")] == told
+
+
+def test_momentum_is_told_at_the_step(tmp_path: Path) -> None:
+    """It can be no tensor: only another place for the step mends that."""
+    program = """
+    import torch
+    net = torch.nn.Linear(2, 2).cuda()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 0.1, 10)
+    optimizer.step()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        optimizer.step()  # expect: GL404
+    """
+    analysis = analyse(tmp_path, program)
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL404"]
 
 
 def test_a_step_of_an_optimizer_that_is_handed_in_tells_of_no_place(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from analysis import analyse
 
 RUNNER = """
 import bisect
+import numpy
 import torch
 
 class Runner:
@@ -135,6 +136,59 @@ LARGEST = {
                 size = s
                 break
         return size""",
+    "before a loop from the largest on": f"""size = max(self.sizes){TOLD}
+        for s in sorted(self.sizes, reverse=True):
+            if s >= n:
+                size = s
+        return size""",
+    "before a loop that ends at the first that is too small": f"""size = self.sizes[-1]{TOLD}
+        for s in reversed(self.sizes):
+            if s < n:
+                break
+            size = s
+        return size""",
+    "before a loop over what is turned round": f"""size = self.sizes[-1]{TOLD}
+        for s in self.sizes[::-1]:
+            if s >= n:
+                size = s
+        return size""",
+    "no answer of a generator that has a name": f"""fits = (s for s in sorted(self.sizes) if s >= n)
+        return next(fits){TOLD}""",
+    "a generator that has a name, with a default": """fits = (s for s in sorted(self.sizes) if s >= n)
+        return next(fits, None)""",
+    "a generator that is used twice": """fits = (s for s in sorted(self.sizes) if s >= n)
+        for s in fits:
+            return next(fits)""",
+    "none before a loop": """size = None
+        for s in reversed(self.sizes):
+            if s >= n:
+                size = s
+        return size""",
+    "the smallest before a loop": """size = self.sizes[0]
+        for s in reversed(self.sizes):
+            if s >= n:
+                size = s
+        return size""",
+    "the last place of a count": f"""place = 0
+        while place < len(self.sizes) - 1 and self.sizes[place] < n:{TOLD}
+            place += 1
+        return self.sizes[place]""",
+    "the last place of a count, turned round": f"""place = 0
+        while self.sizes[place] < n and place + 1 < len(self.sizes):{TOLD}
+            place += 1
+        return self.sizes[place]""",
+    "a count that goes on to the end": """place = 0
+        while place < len(self.sizes) and self.sizes[place] < n:
+            place += 1
+        return self.sizes[place] if place < len(self.sizes) else None""",
+    "a count behind a limit": """if n > self.most:
+            return None
+        place = 0
+        while place < len(self.sizes) - 1 and self.sizes[place] < n:
+            place += 1
+        return self.sizes[place]""",
+    "the last place of a search": f"""place = numpy.searchsorted(self.sizes, n)
+        return self.sizes[min(place, len(self.sizes) - 1)]{TOLD}""",
     "a place that may not be there": "return self.sizes[bisect.bisect_left(self.sizes, n)]",
     "the last place of others": "return self.sizes[min(bisect.bisect_left(self.x, n), len(self.sizes) - 1)]",
     "the last place of somebody": "return self.sizes[min(n, len(self.sizes) - 1)]",

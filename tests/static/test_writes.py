@@ -327,8 +327,8 @@ PAIRS = {
     "a rate that is assigned": Pair(
         "GL404",
         "weight = torch.ones(4, device='cuda', requires_grad=True)\n"
-        "optimizer = torch.optim.SGD([weight], lr=0.1)\n\n\n"
-        f"def step(x):\n    optimizer.step()  {_MARK}\n",
+        f"optimizer = torch.optim.SGD([weight], lr=0.1)  {_MARK}\n\n\n"
+        "def step(x):\n    optimizer.step()\n",
         "weight = torch.ones(4, device='cuda', requires_grad=True)\nrate = torch.tensor(0.1, device='cuda')\n"
         "optimizer = torch.optim.Adam([weight], lr=rate, capturable=True)\n\n\ndef step(x):\n    optimizer.step()\n",
         _FUNCTION,

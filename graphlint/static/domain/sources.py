@@ -25,10 +25,10 @@ class Scope:
 class State:
     """A piece of host state: an attribute of the objects of a class, a variable of a module, or one of a function.
 
-    `key` is that of an item of it, where it is known.
+    `key` is that of an item of it, where it is known. Of what a parameter is given, callers say which state that is.
     """
 
-    owner: ClassDefinition | Module | Scope
+    owner: ClassDefinition | Module | Scope | Taken
     name: str
     key: object = None
 
@@ -75,6 +75,11 @@ class Read(Source):
     is_through: bool = False
     is_foreign: bool = False
     is_length: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it is read of what a parameter is given, and nobody has said yet which state that is."""
+        return isinstance(self.state.owner, Taken)
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,11 +125,18 @@ class Attributes:
                 return self._external_attribute(value, name)
             case Sequence(kind="tuple") if name in interpreter.lexicon.tensors["fields"]:
                 return value.any_element
+            case Host(kind="array") if self._is_view(name):
+                return value
             case Sequence() | Mapping() | Const() | Host():
                 return entry(value, name) or Method(value, name)
             case Function() | Bound() | Partial():
                 return self._callable_attribute(value, name)
         return self._typical(name)
+
+    def _is_view(self, name: str) -> bool:
+        """Whether an attribute of an array is an array, as that of a tensor is a tensor: `order.T`."""
+        operation = self.interpreter.catalogue.method(name)
+        return operation is not None and operation.attribute and results.plain(operation.returns) == UNKNOWN
 
     def _enum_attribute(self, value: External, name: str, frame: Frame) -> Value:
         """An attribute of a member of an enum: its methods and properties ask which one it is."""

@@ -271,20 +271,21 @@ class Calls(Environment):
     def _bind(self, function: Function, given: Arguments, inner: Frame) -> None:
         positional = list(given.positional)
         keywords = dict(given.keywords)
+        is_entry = inner.is_entry and not self.ledger.is_whole  # a script is known to the end
         for parameter in function.code.parameters:
             name = parameter.name
             if parameter.kind == "*":
-                is_open = given.is_open or inner.is_entry  # who calls from outside may give more
-                given_by_all = [] if positional or not inner.is_entry else [self._argument(parameter, function.module)]
+                is_open = given.is_open or is_entry  # who calls from outside may give more
+                given_by_all = [] if positional or not is_entry else [self._argument(parameter, function.module)]
                 inner.env[name] = Container(kind="tuple", elements=[*positional, *given_by_all], is_open=is_open)
                 positional = []
             elif parameter.kind == "**":
                 keyed: dict[object, tuple[object, Object]] = {
                     identity(key): (key, value) for key, value in keywords.items()
                 }
-                if not keyed and inner.is_entry:
+                if not keyed and is_entry:
                     keyed[name] = Symbol(), self._argument(parameter, function.module)
-                inner.env[name] = Container(kind="dict", keyed=keyed, is_open=given.is_open or inner.is_entry)
+                inner.env[name] = Container(kind="dict", keyed=keyed, is_open=given.is_open or is_entry)
             elif parameter.kind == "positional" and positional:
                 inner.env[name] = self._annotated(positional.pop(0), parameter, function.module)
             elif name in keywords:
@@ -360,8 +361,8 @@ class Calls(Environment):
         name = "forward" if callee.is_module else "__call__"
         method = callee.attributes.get(name) or self.of_class(callee.cls, name, callee, frame)
         values, place = given.all(), frame.place(node)
-        if callee.is_module:
-            self.ledger.ran_module(callee, values, place)
+        if callee.is_module:  # what is done there reads what it reads
+            self.ledger.ran_module(callee, () if isinstance(method, Closure) else values, place)
         if isinstance(method, (Closure, Made)):
             result = self.call(method, given, node, frame)
         else:

@@ -55,9 +55,12 @@ class Derived(Listener):
                 continue
             filled = next(self._filled(root, capture, last), None)
             if filled is not None:
-                where = place_in(capture.owner, read) if isinstance(capture.owner, Frame) else None
+                owner = capture.owner if isinstance(capture.owner, Frame) else None
+                made, where = ((owner and place_in(owner, one)) or one for one in (root.made, read))
                 self.told.add((capture, root))
-                self.tell(StaleResult(root.made.line, filled.place.text), where or read, capture)
+                is_kept = root.made.function.code is read.function.code and made is not root.made  # by what reads it
+                event = StaleResult(where.line, filled.place.text, made.line if is_kept else None)
+                self.tell(event, where if is_kept else made, capture)
 
     def _filled(self, root: Tensor, capture: Capture, last: int) -> Iterator[Write]:
         """What was written since a moment to what a tensor was computed from; a copy keeps the old on purpose."""

@@ -48,6 +48,10 @@ class Empty(Listener):
         sources = root.source if not is_moved else ()
         return bool(sources) and all(self._is_on_host(one, depth - 1) for one in sources)
 
+    def tested(self, place: Place, outcome: bool, is_known: bool) -> None:
+        if not is_known:
+            self._works()
+
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         self._works()
 

@@ -41,8 +41,8 @@ class Forks(Listener):
 
     def _is_unordered(self, thing: Thing) -> bool:
         """Whether the current stream reads what the default one may still be writing."""
-        writer = self.streams.written_by.get(thing.root)
-        return writer is not None and writer[0] is DEFAULT and not self.streams.order.knows(self.streams.now, *writer)
+        writer, number, _ = self.streams.written_by.get(thing.root, (None, 0, None))
+        return writer is DEFAULT and not self.streams.order.knows(self.streams.now, writer, number)
 
     def called(self, callee: Object, given: list[Object], place: Place) -> None:
         if any(isinstance(value, Container) and value.is_open for value in given):  # `*args` of a caller

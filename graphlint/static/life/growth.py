@@ -16,7 +16,7 @@ from graphlint.static.life.questions import OF_HOST, parts_of, read_in
 from graphlint.static.life.record import Loop
 from graphlint.static.life.tensors import is_copied
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, calls_in, is_one_of, walk
+from graphlint.static.syntax.traversal import assignments_to, calls_in, is_one_of, names_in, walk, words_in
 
 _BOUNDING = frozenset({"clear", "pop", "popitem", "reset"})
 
@@ -49,14 +49,15 @@ class Growth(Listener):
             self.entries.pop()
 
     def _captured_in_loop(self, capture: Capture, place: Place) -> None:
-        """Note a loop over data that captures anew what each of its rounds brings, to replay it there."""
+        """Note a loop that captures anew what each of its rounds brings, or the same in each, to replay it there."""
         inside = [one for one in self.ledger.loops if one.place.function.code is capture.place.function.code]
-        data = inside[-1].value if inside else None
-        is_of_round = any(root is data or (data in root.source and is_copied(root)) for root in capture.reads)
-        if not is_of_round or capture.replays or data is None:
+        if not inside or capture.replays:
             return
+        data = inside[-1].value
+        is_of_round = any(root is data or (data in root.source and is_copied(root)) for root in capture.reads)
         before = self.rounds.setdefault(inside[-1], capture)
-        if before is not capture and before.place.node is capture.place.node:
+        is_again = before is not capture and before.place.node is capture.place.node
+        if is_again and ((is_of_round and data is not None) or _is_same_again(capture, before, inside[-1])):
             self.dropped_in_loop[before] = capture
 
     def finished(self) -> None:
@@ -128,6 +129,13 @@ class Growth(Listener):
         """Whether a graph is kept in a loop of the function that has a fixed number of rounds."""
         loops = (loop for loop in self.ledger.loops if loop.place.function.code is place.function.code)
         return any(isinstance(loop.value, PLAIN) and loop.value is not None for loop in loops)
+
+
+def _is_same_again(capture: Capture, other: Capture, loop: Loop) -> bool:
+    """Whether a round of a loop captures what the round before has captured, whichever round that is."""
+    node = loop.place.node
+    counts = isinstance(node, ir.For) and not words_in(node.body).isdisjoint(names_in(node.target))
+    return isinstance(node, ir.For) and not counts and _is_again(capture, other)
 
 
 def _is_again(capture: Capture, other: Capture) -> bool:

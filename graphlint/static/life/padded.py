@@ -22,20 +22,25 @@ from graphlint.static.syntax import ir
 
 @dataclass
 class Padded(Listener):
-    """Follows one run; `counting` methods divide by how many rows there are, `batched` modules do so in training."""
+    """Follows one run; `counting` methods divide by how many rows there are, `batched` modules do so in training.
+
+    `ranking` methods put what they are given in order, by its last dimension if they are not told another one.
+    """
 
     tell: Tell
     inputs: Inputs
     modes: Modes
     counting: frozenset[str]
     batched: frozenset[str]
+    ranking: frozenset[str]
     places: dict[Capture, Place] = field(default_factory=dict)  # where a region counts its rows
     ends: dict[Capture, End] = field(default_factory=dict)  # up to where all was filled for the last replay
 
     def answered(self, call: Call) -> None:
         extent = call.given.get(0 if isinstance(call.owner, Thing) else 1, "dim")
         is_first = extent is None or (type(extent) is int and extent == 0)
-        if self.ledger.capture is not None and call.last in self.counting and is_first:
+        is_told = call.last in self.ranking and _ranks_rows(call)
+        if self.ledger.capture is not None and ((call.last in self.counting and is_first) or is_told):
             self.places.setdefault(self.ledger.capture, call.place)
 
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
@@ -70,6 +75,13 @@ class Padded(Listener):
             is_output = root.made_in is capture or (root in capture.writes and root not in capture.reads)
             if is_output and value.made is not None and _is_from_the_end(value, value.made, end):
                 self.tell(OutputKept("last", True), value.made, capture)
+
+
+def _ranks_rows(call: Call) -> bool:
+    """Whether a call says that it is for the first dimension: by name, or at the end of what it is given."""
+    given = call.given
+    extent = given.keywords.get("dim", given.positional[-1] if given.positional else None)
+    return type(extent) is int and extent == 0
 
 
 def _common_end(filled: list[list[Write]]) -> End | None:

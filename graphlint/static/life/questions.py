@@ -60,6 +60,8 @@ def same(left: Object, right: Object) -> bool | None:
         return True
     unknown = [side for side in (left, right) if type(side) is Thing or isinstance(side, Symbol)]
     are_named = all(isinstance(side, (*PLAIN, Outside, ClassRef)) for side in (left, right))
+    if None in (left, right) and any(isinstance(side, Symbol) and side.read is not None for side in unknown):
+        return False  # a number, which was read out of a tensor
     return None if unknown else (left == right if are_named else False)
 
 

@@ -350,7 +350,7 @@ class Rehearsal:
     def _modal(self, inputs: Inputs) -> tuple[Modes, Padded]:
         life = self.interpreter.lexicon.life
         modes = Modes(self._tell, life["modal"], life["replays"])
-        return modes, Padded(self._tell, inputs, modes, life["counting"], life["batched"])
+        return modes, Padded(self._tell, inputs, modes, life["counting"], life["batched"], life["ranking"])
 
     def _undone(self) -> Undone:
         names, classes = self.interpreter.lexicon.host_state, self.interpreter.classes

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from graphlint.rule import CaptureMisused, LooseEnd, OutsideDependency, WorkOutside
+from graphlint.static.life.inputs import place_in
 from graphlint.static.life.ledger import Listener, Tell
-from graphlint.static.life.objects import Capture, Made, Object, Place, Tensor, Thing
+from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, Tensor, Thing
 from graphlint.static.life.order import Order, Stream
 from graphlint.static.life.record import Call, Write
 from graphlint.static.syntax import ir
@@ -46,7 +47,7 @@ class Streams(Listener):
     recorded: dict[Thing, tuple[dict[Stream, int], Stream, Capture | None]] = field(default_factory=dict)
     branches: dict[Capture, Branch] = field(default_factory=dict)
     entered_by: dict[int, int] = field(default_factory=dict)  # streams on the stack before a manager was entered
-    written_by: dict[Thing, tuple[Stream, int]] = field(default_factory=dict)
+    written_by: dict[Thing, tuple[Stream, int, Place]] = field(default_factory=dict)
     launches: dict[Capture, tuple[Stream, int]] = field(default_factory=dict)
     handles: list[tuple[Capture, Thing, Place]] = field(default_factory=list)  # of collectives that nobody waits for
     told: set[tuple[str, Thing]] = field(default_factory=set)
@@ -171,20 +172,25 @@ class Streams(Listener):
             self.tell(OutsideDependency("output"), place, capture)
 
     def written(self, write: Write) -> None:
-        self.written_by[write.target.root] = self.now, self.order.count(self.now)
+        self.written_by[write.target.root] = self.now, self.order.count(self.now), write.place
 
     def replayed(self, capture: Capture, place: Place) -> None:
         stream = self.now
         self.order.work(stream, place)
         self.launches[capture] = stream, self.order.count(stream)
-        read = [*capture.reads, *(root for root, is_read in capture.in_part.items() if is_read)]
+        parts = (root for root, is_read in capture.in_part.items() if is_read)
+        read = dict.fromkeys((*capture.reads, *capture.accumulates, *parts))
         for root in read if capture not in self.waiting else ():
-            writer = self.written_by.get(root)
-            if writer is None or writer[0] is stream or self.order.knows(stream, *writer):
+            if root not in self.written_by:
                 continue
-            if not {writer[0], stream} & self.ledger.escaped and ("input", root) not in self.told:
+            writer, number, written = self.written_by[root]
+            if writer is stream or self.order.knows(stream, writer, number):
+                continue
+            if not {writer, stream} & self.ledger.escaped and ("input", root) not in self.told:
                 self.told.add(("input", root))
-                self.tell(OutsideDependency("input"), place, capture)
+                owner = capture.owner if isinstance(capture.owner, Frame) else None
+                warmed = place_in(owner, written) if owner is not None else None
+                self.tell(OutsideDependency("input"), warmed or written, capture)
 
     # Calls
 
@@ -194,7 +200,7 @@ class Streams(Listener):
         is_early = bool(self.branches)  # a global that is asked for in a region is made before it
         if isinstance(call.result, Tensor) and call.owner is None and self.ledger.capture is None and not is_early:
             self.order.work(self.now, call.place)
-            self.written_by[call.result] = self.now, self.order.count(self.now)
+            self.written_by[call.result] = self.now, self.order.count(self.now), call.place
         if self.misplaced is not None:
             self.tell(CaptureMisused("stream"), call.place, self.misplaced)
             self.misplaced = None

@@ -120,10 +120,20 @@ def _is_global(capture: Capture) -> bool:
 
 
 def _goes_on(started: Closure) -> bool:
-    """Whether a function runs until it is told to stop, and waits for nobody to give it something."""
+    """Whether a function runs until it is told to stop, and waits for nobody to give it something.
+
+    One that hands over what it loads, one by one, waits for whoever takes that.
+    """
     parts = list(walk(started.function.code.body))
     calls = [one for one in parts if isinstance(one, ir.Call) and isinstance(one.func, ir.Attribute)]
     is_fed = any(
         isinstance(one.func, ir.Attribute) and one.func.attr in BLOCKING and not one.arguments for one in calls
     )
-    return any(isinstance(one, ir.While) for one in parts) and not is_fed
+    loops = [one for one in parts if isinstance(one, ir.While) or (isinstance(one, ir.For) and _hands_over(one))]
+    return bool(loops) and not is_fed
+
+
+def _hands_over(loop: ir.For) -> bool:
+    """Whether each round of a loop puts something into a queue."""
+    calls = (one.func for one in walk(loop.body) if isinstance(one, ir.Call))
+    return any(isinstance(func, ir.Attribute) and func.attr == "put" for func in calls)

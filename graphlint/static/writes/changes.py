@@ -131,6 +131,28 @@ class Changes:
                 if (module, line) not in lines and found < MAX_PLACES:
                     found += 1
                     yield f"{module.path.name}:{line}"
+        if not found:
+            yield from (f"{module.path.name}:{line}" for module, line in self._read_by_givers(state))
+
+    def _read_by_givers(self, state: State) -> Iterator[tuple[Module, int]]:
+        """Where those read what an object keeps who gave it to the constructor, and have a name of their own for it."""
+        stores = [one for one in self.writers.of(state) if one.is_own and one.store.form == "assign"]
+        if len(stores) != 1 or not isinstance(state.owner, ClassDefinition):
+            return
+        value, constructor = stores[0].store.value, stores[0].definition
+        code = constructor.code if constructor is not None and constructor.name == "__init__" else None
+        names = tuple(one.name for one in code.parameters) if code is not None else ()
+        if not isinstance(value, ast.Name) or value.id not in names[1:]:
+            return
+        for definition, segment in segments_with(state.owner.module, state.owner.name, is_word):
+            for name, last in given_in(state.owner.module.source_of(segment), state.owner.name, names, value.id):
+                is_global = definition is None
+                loads = self._loads(state.owner.module, name, False)
+                yield from (
+                    (state.owner.module, line)
+                    for line in loads
+                    if line > last + segment.first - 1 and (is_global or line <= segment.last)
+                )
 
     def _homes(self, state: State) -> dict[Module, None]:
         """The modules that write state, in which it is looked for."""
@@ -196,6 +218,21 @@ class Changes:
                 is_idle = settles or (is_kept_here and name not in self._deciding)
                 if is_dotted is is_attribute and not (is_captured and is_idle):
                     yield line + segment.first - 1
+
+
+@remembered
+def given_in(source: str, cls: str, names: tuple[str, ...], parameter: str) -> tuple[tuple[str, int], ...]:
+    """The variables that calls of a class give to a parameter of its constructor, and the last lines of those calls."""
+    tree = tree_of(source)
+    found = []
+    for node in nodes_in(tree) if tree is not None else ():
+        match node:
+            case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)) if called == cls:
+                given = dict(zip(names[1:], node.args, strict=False)) | {one.arg: one.value for one in node.keywords}
+                value = given.get(parameter)
+                if isinstance(value, ast.Name):
+                    found.append((value.id, node.end_lineno or node.lineno))
+    return tuple(found)
 
 
 def _read_by_key(place: Place) -> Iterator[str]:

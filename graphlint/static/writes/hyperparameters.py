@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from graphlint.rule import Event, OptimizerStep
 from graphlint.static.domain.sources import Place
 from graphlint.static.index.module import Module
+from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.trees import nodes_in, tree_of
 from graphlint.static.writes.bodies import Body
 from graphlint.static.writes.schedules import GROUPS, Schedules
+from graphlint.static.writes.sizes import pos_of
 from graphlint.static.writes.stores import Store, stores_in
 from graphlint.static.writes.timing import Timing, When
 from graphlint.static.writes.traces import Traces
@@ -55,7 +58,26 @@ class Steps:
                 told = [one for one in changed if one.when is surest]
                 keys = tuple(dict.fromkeys(one.key for one in told))
                 places = tuple(dict.fromkeys(one.place for one in told))
-                yield place, OptimizerStep(keys, places, surest is When.SURELY, optimizer.made)
+                event = OptimizerStep(keys, places, surest is When.SURELY, optimizer.made)
+                maker = self._maker(optimizer, place) if keys == (RATE,) else None  # the rest cannot be a tensor
+                if maker is None:
+                    yield place, event
+                else:
+                    yield maker, replace(event, made=None, step=(place.span.path, place.line))
+
+    def _maker(self, optimizer: ExternalObject, place: Place) -> Place | None:
+        """Where an optimizer is made, which is where a rate is mended; None where no call of its class stands there."""
+        if optimizer.made is None:
+            return None
+        path, line = optimizer.made
+        module, cls = self.traces.evaluator.project.module_at(Path(path)), optimizer.cls.rpartition(".")[2]
+        for segment in (*(one.segment for one in module.index.all_functions()), *module.index.statements):
+            for name, call in _calls_in(module.source_of(segment)) if segment.first <= line <= segment.last else ():
+                imported = {one.member for one in module.index.imports.get(name, ())}
+                if call.lineno + segment.first - 1 == line and cls in (name, *imported):
+                    function = replace(place.function, module=module, first_line=segment.first)
+                    return replace(place, function=function, node=ir.Node(((pos_of(call),), 0)))
+        return None
 
     def _changes(self, module: Module) -> Iterator[_Changed]:
         definitions = [(one, one.segment) for one in module.index.all_functions()]

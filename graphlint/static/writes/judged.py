@@ -14,7 +14,7 @@ from graphlint.rule import Event, HostDraw, HostStateRead, StaleMemo
 from graphlint.static.domain.contexts import Context
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Class
-from graphlint.static.domain.sources import Draw, Place, Read, Scope, State
+from graphlint.static.domain.sources import Draw, Place, Read, Scope, State, Taken
 from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.syntax.asserted import is_broken, promises_in
 from graphlint.static.syntax.ir import Pos
@@ -311,6 +311,8 @@ def module_of(state: State) -> Module:
             return module
         case Scope(module):
             return module
+        case Taken(function=function):
+            return function.module
         case cls:
             return cls.module
 

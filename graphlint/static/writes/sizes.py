@@ -27,11 +27,22 @@ from graphlint.static.writes.filtered import (
     without_an_answer,
 )
 from graphlint.static.writes.listed import is_open
+from graphlint.static.writes.stepped import staying_with_the_largest, with_generator
 from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
 
-_PICKING = ("max", "0", "1", "bisect", "next", "min")  # one of them says which is the largest, or where it stands
+_PICKING = (
+    "max",
+    "0",
+    "1",
+    "bisect",
+    "next",
+    "min",
+    "searchsorted",
+)  # one of them says which is the largest, or where it stands
+_LOOPS = (ast.For, ast.GeneratorExp, ast.Lambda, ast.ListComp)
 _RECEIVERS = ("self", "cls")
+_SEARCHING = ("bisect", "searchsorted")  # how the names of functions begin that say where something would stand
 
 
 def too_small(traces: Traces) -> Iterator[tuple[Place, Event]]:
@@ -125,14 +136,16 @@ def picks_in(source: str) -> tuple[Pick, ...]:
     for block in (getattr(node, name, ()) for node in nodes for name in ("body", "orelse")):
         largest += _of_loops(block) if isinstance(block, list) else ()
     largest += [one for node in nodes for one in _of_call(node)]
-    largest += _of_place(tree) if "bisect" in source else ()
+    largest += _of_place(tree) if any(word in source for word in _SEARCHING) else ()
     picks = [Pick(pos_of(node), asked, _named_in(node), "largest") for node, asked in largest]
-    others = {"largest": [*ending_with_the_largest(tree)], "unanswered": [*without_an_answer(tree)]}
+    ended = [*ending_with_the_largest(tree), *staying_with_the_largest(tree)]
+    others = {"largest": ended, "unanswered": [*without_an_answer(tree)]}
     others["largest"] += going_back(tree) if "bisect" in source else ()
     picks += [Pick(pos_of(one.node), one.asked, _named_in(one.sizes), how) for how in others for one in others[how]]
     for node in nodes:
         picks += [Pick(pos_of(node), asked, _named_in(node), "nearest") for asked in _nearest(node)]
-        picks += [Pick(pos_of(node), asked, _named_in(sizes), "unanswered") for sizes, asked in _unanswered(node)]
+        unanswered = [*_unanswered(node), *_unanswered(with_generator(node, nodes))]
+        picks += [Pick(pos_of(node), asked, _named_in(sizes), "unanswered") for sizes, asked in unanswered]
     return tuple(one for one in picks if not _is_refused(tree, one.asked))
 
 
@@ -279,7 +292,7 @@ def _of_last(call: ast.Call, named: dict[str, ast.expr], sizes: str | None = Non
 def _bisected(node: ast.expr) -> Iterator[tuple[str, str]]:
     """What is searched, and for what."""
     match node:
-        case ast.Call(func=func, args=[sizes, asked]) if any(name.startswith("bisect") for name in endings(func)):
+        case ast.Call(func=func, args=[sizes, asked]) if any(name.startswith(_SEARCHING) for name in endings(func)):
             yield ast.dump(sizes), ast.unparse(asked)
 
 
@@ -323,10 +336,15 @@ def _of_loops(block: list[ast.stmt]) -> Iterator[tuple[ast.AST, str]]:
 
 def _is_refused(tree: ast.AST, asked: str) -> bool:
     """Whether the function has another way for what is too large: a condition on it, besides those in loops."""
-    loops = [node for node in nodes_in(tree) if isinstance(node, (ast.For, ast.GeneratorExp, ast.Lambda, ast.ListComp))]
+    loops = [node for node in nodes_in(tree) if isinstance(node, _LOOPS) or _counts_up(node)]
     inner = {id(part) for loop in loops for part in nodes_in(loop)}
     compared = (node for node in nodes_in(tree) if isinstance(node, ast.Compare) and id(node) not in inner)
     return any(asked in (ast.unparse(side) for side in (one.left, *one.comparators)) for one in compared)
+
+
+def _counts_up(node: ast.AST) -> bool:
+    """Whether a loop does nothing but to go on to the next place."""
+    return isinstance(node, ast.While) and all(isinstance(one, ast.AugAssign) for one in node.body)
 
 
 def pos_of(node: ast.AST) -> ir.Pos:

@@ -7,7 +7,6 @@ for whatever callers give it, so that a function is run once for all of them. Wh
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 
 from graphlint.rule import StateWrite
 from graphlint.static.domain.contexts import Context, Frame, Mode, Source
@@ -17,6 +16,7 @@ from graphlint.static.domain.sources import GUARD, NOTHING, Change, Draw, Place,
 from graphlint.static.index.module import Module
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import unset_in, walk
+from graphlint.static.writes.objects import Objects
 from graphlint.static.writes.states import (
     asks_whether_empty,
     changed_by,
@@ -47,6 +47,7 @@ class Traces:
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
+        self.objects = Objects(evaluator)
         self.given: dict[Taken, dict[Source, None]] = {}
         self.uses: dict[Source, dict[str, Use]] = {}
         self.changes: dict[tuple[Context, ir.Node], Change] = {}
@@ -93,7 +94,7 @@ class Traces:
             if isinstance(member, Instance) and not member.in_region:
                 assigned = frame.sources.get((member, node.attr))
                 if assigned is None:
-                    found += self._held_by(node, value, frame)
+                    found += self.objects.reads(node, value, frame)
                     found.append(read_of(State(member.cls, node.attr), node, value, frame))
                 found += assigned or ()
             elif isinstance(member, (Class, ModuleValue)):
@@ -101,13 +102,6 @@ class Traces:
                 found.append(read_of(State(owner, node.attr), node, value, frame))
         if found:
             frame.sources[node] = frozenset(found)
-
-    def _held_by(self, node: ir.Attribute, value: Value, frame: Frame) -> Iterator[Read]:
-        """An attribute of an object is another one where that object is replaced."""
-        holder = node.value
-        if isinstance(holder, ir.Attribute) or (isinstance(holder, ir.Name) and holder.id not in frame.env):
-            for state in self.states(holder, frame):
-                yield replace(read_of(state, node, value, frame), is_through=True)
 
     def of(self, node: ir.Expr, frame: Frame) -> Sources:
         """The reads and parameters that the value of an expression comes from, as far as it is a plain one."""
@@ -257,9 +251,14 @@ class Traces:
         self.work += context.has_work
         given: dict[str, Sources] = {}
         names = [parameter.name for parameter in function.code.parameters]
-        for name, sources in self._arguments(names, node, frame):
+        for name, value, is_star in self._arguments(names, node):
+            sources, taken = self.of(value, frame), Taken(context, name, function)
+            if not is_star:
+                self.objects.hand(value, taken, frame)
+            elif not sources:
+                continue
             given[name] = given.get(name, NOTHING) | sources
-            self.given.setdefault(Taken(context, name, function), {}).update(dict.fromkeys(sources))
+            self.given.setdefault(taken, {}).update(dict.fromkeys(sources))
         answers: set[Source] = set()
         for source in context.answers:
             own = isinstance(source, Taken) and source.context is context
@@ -271,21 +270,19 @@ class Traces:
         else:
             frame.sources[node] = frame.sources.get(node, NOTHING) | answers
 
-    def _arguments(self, names: list[str], node: ir.Call | None, frame: Frame) -> Iterator[tuple[str, Sources]]:
+    @staticmethod
+    def _arguments(names: list[str], node: ir.Call | None) -> Iterator[tuple[str, ir.Expr, bool]]:
         """What parameters are given, counted from the last of the positional ones that a receiver comes before."""
         if node is None or not node.arguments:
             return
         positional = [argument for argument in node.arguments if argument.keyword is None and not argument.star]
         offset = int(bool(names) and names[0] in ("self", "cls", "ctx"))
-        for index, argument in enumerate(positional):
-            if offset + index < len(names):
-                yield names[offset + index], self.of(argument.value, frame)
+        yield from ((name, one.value, False) for name, one in zip(names[offset:], positional, strict=False))
         for argument in node.arguments:
             if argument.keyword is not None:
-                yield argument.keyword, self.of(argument.value, frame)
+                yield argument.keyword, argument.value, False
             elif argument.star:
-                sources = self.of(argument.value, frame)
-                yield from ((name, sources) for name in names[offset:] if sources)
+                yield from ((name, argument.value, True) for name in names[offset:])
 
     def answered(self, node: ir.Expr | None, value: Value, frame: Frame) -> None:
         """A function of a region returns a value."""
@@ -393,8 +390,11 @@ class Traces:
         """A source, and what it stands for."""
         pending, seen = [source], {source}
         for one in pending:
-            for other in self.given.get(one, ()) if isinstance(one, Taken) else ():
+            for other in self.objects.behind(one) if isinstance(one, Read) else self._given_to(one):
                 if other not in seen:
                     seen.add(other)
                     pending.append(other)
-        return pending
+        return [one for one in pending if not (isinstance(one, Read) and one.is_open)]
+
+    def _given_to(self, source: Source) -> Iterable[Source]:
+        return self.given.get(source, ()) if isinstance(source, Taken) else ()
