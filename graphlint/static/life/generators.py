@@ -10,6 +10,8 @@ from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Made, Object, Place, Symbol, Thing
 from graphlint.static.life.record import Call
 
+_READING = ("get_offset", "get_rng_state", "get_state")
+
 
 @dataclass
 class Generators(Listener):
@@ -25,19 +27,15 @@ class Generators(Listener):
     seeds: dict[Thing | None, Object] = field(default_factory=dict)  # of generators; None is that of the process
     seeded: list[Place] = field(default_factory=list)  # in the capture that is under way, with the seed in force
     registered: set[tuple[Thing, Thing]] = field(default_factory=set)  # graph, generator
-    reading: set[str] = field(init=False)  # the last names of what reads a state that can be set
     changes: int = 0  # how often something was drawn, seeded or set
     states_read: dict[Thing, int] = field(default_factory=dict)  # states, and how often by the time that they were read
-
-    def __post_init__(self) -> None:
-        self.reading = {name.rpartition(".")[2].replace("set_", "get_") for name in self.states if ".set_" in name}
 
     def answered(self, call: Call) -> None:
         if call.last == "register_generator_state" and isinstance(call.owner, Thing):
             generator = call.given.get(0, "generator")
             if isinstance(generator, Thing):
                 self.registered.add((call.owner, generator))
-        if isinstance(call.result, Thing) and call.last in self.reading:
+        if isinstance(call.result, Thing) and call.last in _READING:
             self.states_read[call.result] = self.changes
         self._seeded(call)
         if self.states_read:  # and somebody may ask
