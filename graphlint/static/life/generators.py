@@ -10,8 +10,6 @@ from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Made, Object, Place, Symbol, Thing
 from graphlint.static.life.record import Call
 
-_READING = ("get_offset", "get_rng_state", "get_state")
-
 
 @dataclass
 class Generators(Listener):
@@ -27,19 +25,13 @@ class Generators(Listener):
     seeds: dict[Thing | None, Object] = field(default_factory=dict)  # of generators; None is that of the process
     seeded: list[Place] = field(default_factory=list)  # in the capture that is under way, with the seed in force
     registered: set[tuple[Thing, Thing]] = field(default_factory=set)  # graph, generator
-    changes: int = 0  # how often something was drawn, seeded or set
-    states_read: dict[Thing, int] = field(default_factory=dict)  # states, and how often by the time that they were read
 
     def answered(self, call: Call) -> None:
         if call.last == "register_generator_state" and isinstance(call.owner, Thing):
             generator = call.given.get(0, "generator")
             if isinstance(generator, Thing):
                 self.registered.add((call.owner, generator))
-        if isinstance(call.result, Thing) and call.last in _READING:
-            self.states_read[call.result] = self.changes
         self._seeded(call)
-        if self.states_read:  # and somebody may ask
-            self.changes += self.draws(call.name) or (call.name in self.states and not call.last.startswith("get_"))
         if self.seeded and self.draws(call.name):
             self._drawn()
         is_new = call.name in self.classes and not _is_of_host(call.given.get(0, "device"))
@@ -55,8 +47,7 @@ class Generators(Listener):
             self.tell(GeneratorUsed(isinstance(device, str)), call.place, capture)
 
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
-        if (self.seeded or self.states_read) and isinstance(module, Made) and self.draws(module.cls):
-            self.changes += 1
+        if self.seeded and isinstance(module, Made) and self.draws(module.cls):
             self._drawn()
 
     def began(self, capture: Capture) -> None:
@@ -85,15 +76,13 @@ class Generators(Listener):
             self.seeds[key] = value
 
     def _is_in_force(self, call: Call, key: Thing | None, value: Object) -> bool:
-        """Whether a seed is the one that was set last, or a state one that was read in this region, or is still so."""
+        """Whether a seed is the one that was set last, or a state one that was read in this region."""
         if call.last.startswith("manual_seed"):
             if key not in self.seeds:
                 return key is None and not self.ledger.is_whole  # by whoever called
             return self.seeds[key] is value or (type(value) is int and self.seeds[key] == value)
         read = self.ledger.origin(value)
-        if read is None or read.last != call.last.replace("set_", "get_") or not isinstance(value, Thing):
-            return False
-        return value.made_in is self.ledger.capture or self.states_read.get(value) == self.changes
+        return read is not None and read.last == call.last.replace("set_", "get_")
 
 
 def _is_of_host(device: Object) -> bool:
