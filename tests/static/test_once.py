@@ -110,6 +110,10 @@ PUT_OUT = {
     "an attribute that is not there": (
         "try:\n    return self.late\nexcept AttributeError:\n    self.late = x.item()\nreturn x"
     ),
+    "a part of what a table has": (
+        "one, two = self.kept.get(name, (None, None))\nif one is None:\n    one, two = x.item(), 2\n"
+        "    self.kept[name] = (one, two)\nreturn one"
+    ),
     "a name in a test": "if (hit := self.kept.get(name)) is None:\n    hit = self.kept[name] = x.item()\nreturn hit",
     "a table of a table": (
         "table = _tables.setdefault(name, {})\nif name not in table:\n    table[name] = x.item()\nreturn x"
@@ -177,6 +181,16 @@ STAYS = {
     "what is kept only now and then": (
         "if self.value is None:\n    y = x.item()\n    if self.ask:\n        self.value = y\nreturn x",
         "self.ask = bool(x)",
+    ),
+    "a part that is there by default": (
+        "one, two = self.kept.get(name, (None, 2))\nif one is None:\n    one, two = x.item(), 2\n"
+        "    self.kept[name] = (one, two)\nreturn one",
+        "pass",
+    ),
+    "a part of what is emptied": (
+        "one, two = self.kept.get(name, (None, None))\nif one is None:\n    one, two = x.item(), 2\n"
+        "    self.kept[name] = (one, two)\nreturn one",
+        "self.kept.clear()",
     ),
     "a name for itself": (
         "value = self.value\nvalue = value\nif value is None:\n    self.value = x.item()\nreturn x",
