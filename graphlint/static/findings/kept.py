@@ -18,16 +18,15 @@ from graphlint.static.findings.plain import MADE_OF, is_plain
 from graphlint.static.index.parts import function_at, rebound_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import (
-    assignments_in,
     assignments_to,
     branches_in,
     counted_in,
     excludes,
     form,
     holds,
-    is_none,
     last_name,
     names_in,
+    parts_got,
     rest_behind,
     walk,
     words_in,
@@ -264,19 +263,8 @@ def _given(asked: ir.Name, asking: Asking) -> list[ir.Assign]:
     for a part of an item that is there as a whole or not at all: `x, y = table.get(key, (None, None))`.
     """
     code = asking.function.code
-    given = (one for one in assignments_in(code) if _takes_apart(one, asked.id))
-    return [one for one in (*assignments_to(code, asked.id), *given) if not excludes(code, one, asked)]
-
-
-def _takes_apart(assignment: ir.Assign, name: str) -> bool:
-    match assignment:
-        case ir.Assign(
-            targets=[ir.Display(elements=parts)],
-            value=ir.Call(func=ir.Attribute(attr="get"), arguments=[_, ir.Argument(value=ir.Display(elements=left))]),
-        ):
-            is_part = any(isinstance(one, ir.Name) and one.id == name for one in parts)
-            return is_part and all(is_none(one) for one in left)
-    return False
+    given = (*assignments_to(code, asked.id), *parts_got(code, asked.id))
+    return [one for one in given if not excludes(code, one, asked)]
 
 
 def _maker(name: str, function: Function) -> str | None:
