@@ -1,4 +1,8 @@
-"""The targets of assignments: a value in, names, attributes and items bound; what outlives the region is noticed."""
+"""The targets of assignments: a value in, names, attributes and items bound; what outlives the region is noticed.
+
+What is taken apart is bound here too, and not beside it: each part of a tuple is a target of its own, which may be a
+tuple again.
+"""
 
 from __future__ import annotations
 
