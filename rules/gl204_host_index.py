@@ -36,17 +36,21 @@ def detect(event: ItemRead | ItemWrite) -> Iterator[Hit]:
     lists = ("list", "iterator", "tuple") if len(event.items) > 1 else ("list", "iterator")
     for item in event.items:
         if device_tensor(item.value) is None:
-            yield from _uploaded(item.value, lists)
+            yield from _uploaded(item.value, lists, len(event.items) == 1)
     if isinstance(event, ItemWrite) and not event.is_masked:
         yield from _written(event, container)
 
 
-def _uploaded(index: Value, lists: tuple[str, ...]) -> Iterator[Hit]:
-    """What stands for one dimension; a tuple does so inside of another one, which is the index."""
+def _uploaded(index: Value, lists: tuple[str, ...], is_alone: bool) -> Iterator[Hit]:
+    """What stands for one dimension; a tuple does so inside of another one, which is the index.
+
+    What is made there of one thing that nobody knows may be made of a number, and is read where it lies.
+    """
     held = host_tensor(index)
     if held is not None:
         if not held.is_mask and held.ndim != 0:
-            yield Hit(held.sure)
+            may_be_number = is_alone and held.literal and held.ndim is None
+            yield Hit(Confidence.LOW if may_be_number else held.sure)
     elif index == Host("array"):
         yield Hit(Confidence.MEDIUM)
     elif any(isinstance(one, Sequence) and one.kind in lists for one in members(index)):

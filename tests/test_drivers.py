@@ -57,6 +57,8 @@ ALONE = {
     "memory that is freed": "y = x * 2\n    torch.cuda.empty_cache()\n    return y",
     "what is collected": "y = x * 2\n    gc.collect()\n    return y",
     "memory of the host": "if not x.is_pinned():\n        x = x * 2\n    return x",
+    "what it brings there first": "x = x.cpu()\n    x = x * 2\n    return x.cuda()",
+    "what it hands to another library": "rows = np.histogram(x.float().cpu().numpy())\n    return x * len(rows)",
     "several devices": (
         "for one in range(4):\n        with torch.cuda.device(one):\n            x = x * 2\n    return x"
     ),
@@ -83,6 +85,8 @@ DEVICE = {
     "another list": "prompts = [prompts]\n    return x * len(prompts)",
     "a copy of some": "if mode == 'sum':\n        return x.cpu()\n    return x",
     "a copy in between": "n = x.cpu()\n    return x[: len(n)]",
+    "what some bring there": "if mode == 'sum':\n        x = x.cpu()\n    return x * 2",
+    "what torch is handed": "rows = torch.histc(x.cpu())\n    return x * len(rows)",
     "a number": "return (x * 2).sum().item()",
     "a number of the host": "n = x.sum().item()\n    return x * n",
     "a table of tensors": "return {'x': x, 'y': x * 2, 'n': x.sum().item()}",
@@ -117,6 +121,7 @@ def test_a_function_that_works_for_the_host_is_not_proposed(tmp_path: Path, form
         ("from serve.ops import {name}\n# file: serve/ops.py", True),
         ("from serve.io.ops import {name}\n# file: serve/io/__init__.py\n# file: serve/io/ops.py", False),
         ("from serve.data.ops import {name}\n# file: serve/data/__init__.py\n# file: serve/data/ops.py", False),
+        ("from serve.data import {name}\n# file: serve/data.py", False),
         ("from serve.radio.ops import {name}\n# file: serve/radio/__init__.py\n# file: serve/radio/ops.py", True),
     ],
 )
@@ -128,8 +133,9 @@ def test_what_makes_objects_of_files_is_not_proposed(tmp_path: Path, text: str, 
     ("name", "is_offered"),
     [
         ("torch_scale", False), ("naive_scale", False), ("naively_scaled", True), ("quantize_weights", False),
-        ("measure_latency", False), ("output_check", False),
-        ("scale", True), ("torchscale", True), ("quantize", True), ("measure", True),
+        ("measure_latency", False), ("output_check", False), ("index_build", False), ("get_batch_for_rank", False),
+        ("broadcast_data", False), ("pad_packed_sequences", False), ("generate_position_ids", False),
+        ("scale", True), ("torchscale", True), ("quantize", True), ("measure", True), ("rebuilt", True), ("pad", True),
     ],
 )  # fmt: skip
 def test_what_others_are_compared_with_is_not_proposed(tmp_path: Path, name: str, is_offered: bool) -> None:

@@ -29,9 +29,10 @@ LISTS: Mapping[str, tuple[str, ...]] = {
         "pre_hooks", "registers", "registers_tensors", "states", "trains",
     ),
     "phases": (
-        "calibrates", "checks", "compares", "draws", "eager", "export", "failures", "feeds", "files", "graphs",
-        "interacts", "launches", "losses", "manages", "measures", "media", "of_host", "openers", "optimizes",
-        "prepares", "prompt", "references", "replays", "reports", "setup", "shown", "stopwatch", "timed", "token",
+        "brings", "calibrates", "checks", "compares", "draws", "eager", "export", "failures", "feeds", "files",
+        "graphs", "interacts", "launches", "losses", "manages", "measures", "media", "of_host", "openers",
+        "optimizes", "prepares", "prompt", "references", "replays", "reports", "setup", "shown", "stopwatch",
+        "timed", "token",
     ),
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),

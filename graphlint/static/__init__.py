@@ -66,6 +66,7 @@ from graphlint.rulebook import Rulebook, builtin_rulebook
 from graphlint.rulebook.detectors import Detectors
 from graphlint.static.domain.contexts import Occurrence
 from graphlint.static.findings.collect import Reached, collect_findings, gather
+from graphlint.static.findings.off import is_off
 from graphlint.static.findings.select import settle_findings
 from graphlint.static.findings.trials import is_tried, trials
 from graphlint.static.index.memory import Memory, run_parts
@@ -181,6 +182,7 @@ def _reach(
     for part in parts:
         for occurrence, function, region in part.around:
             is_low = is_tried(region, (), occurrence.span.path, interpreter.project.trials)
+            is_low = is_low or is_off(region, interpreter.project)
             reached.around(replace(occurrence, confidence=Confidence.LOW) if is_low else occurrence, function, region)
     return reached, problems
 

@@ -257,3 +257,40 @@ def test_uses_say_what_a_function_is_given(tmp_path: Path, program: str) -> None
     """What is marked is told as more than a hint, and nothing else."""
     analysis = analyse(tmp_path, HEAD + textwrap.dedent(program), regions=("main:step",))
     assert analysis.expected == analysis.shown
+
+
+OWN = """
+from torch import nn
+
+class Filter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.decay = nn.Parameter(torch.ones(4, 8))
+
+    {decorator}
+    def taken({parameters}):
+        {body}
+
+    def forward(self, size, *args, **kwargs):
+        return self.taken(size, *args, **kwargs)
+"""
+
+
+@pytest.mark.parametrize(
+    ("decorator", "parameters", "body", "is_told"),
+    [
+        ("", "self, size, *args", "return self.decay[:, :size] + torch.ones(8)[:size]", False),
+        ("@torch.compile", "self, size, *args", "return self.decay[:, :size]", False),
+        ("@staticmethod", "size, *args", "return torch.linspace(0, 1, size)", False),
+        ("", "self, size, *args", "return self.decay[:, : int(size.sum())]", True),
+        ("", "self, decay, size=1", "return self.decay[:, : int((decay * size).sum())]", True),
+    ],
+    ids=["as a bound", "compiled", "as a size", "as a tensor", "for another parameter"],
+)
+def test_what_a_method_hands_to_another_one_is_what_that_takes_it_for(
+    tmp_path: Path, decorator: str, parameters: str, body: str, is_told: bool
+) -> None:
+    text = HEAD + OWN.format(decorator=decorator or "# plain", parameters=parameters, body=body)
+    (tmp_path / "program.py").write_text(text, encoding="utf-8")
+    analysis = analyse(tmp_path, "", regions=("program:Filter.forward",))
+    assert is_told is any(place[2] in ("GL101", "GL304") for place in analysis.shown)

@@ -27,6 +27,10 @@ class Columns:
         ("x[self.found]", Confidence.MEDIUM),
         ("x[[found.kinds[one] for one in indices]]", Confidence.MEDIUM),
         ("x[[slice(0, n) if n != one else slice(0, 2) for n in x.shape for one in indices]]", None),
+        ("x[torch.tensor(self.known)]", Confidence.HIGH),
+        ("x[torch.tensor(indices or 3)]", None),  # a number is read where it lies
+        ("x[0, torch.tensor(indices or 3)]", Confidence.HIGH),
+        ("x[torch.tensor(3)]", None),
         ("x[[slice(1), slice(2)]]", None),
         ("x[[x.long(), x.long()]]", None),
         ("x[[x.long() for one in indices]]", None),

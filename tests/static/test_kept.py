@@ -359,3 +359,49 @@ def test_what_is_made_of_what_was_there_before_may_be_that(tmp_path: Path, given
     """A run before has made it, and it is handed in and given back as it is."""
     found = analyse(tmp_path, THREADED.format(given=given), regions=("main:Filter.forward",)).report.findings
     assert [confidence] == [one.confidence for one in found if one.code == "GL501"]
+
+
+_ALIGNER = """
+import torch
+from torch import nn
+
+class Aligner(nn.Module):
+    def begin(self, memory):
+        {begin}
+
+    def decode(self, x):
+        joined = x + self.context
+        self.context = torch.relu(x)
+        return joined
+
+    def forward(self, memory, xs):
+        {first}
+        found = []
+        for x in xs:
+            found.append(self.decode(x))
+        return torch.stack(found)
+
+memory, xs = torch.zeros(4, 8, device="cuda"), torch.zeros(3, 4, 8, device="cuda")
+model = Aligner().cuda()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = model(memory, xs)
+"""
+
+
+@pytest.mark.parametrize(
+    ("begin", "first", "is_told"),
+    [
+        ("self.context = torch.zeros_like(memory)", "self.begin(memory)", False),
+        ("self.context = torch.zeros_like(memory)", "if memory.shape[0] > 1:\n            self.begin(memory)", True),
+        ("self.context = torch.zeros_like(memory)", "pass", True),
+        ("if memory.shape[0] > 1:\n            self.context = torch.zeros_like(memory)", "self.begin(memory)", True),
+    ],
+    ids=["in each pass", "now and then", "never", "where there is more than one"],
+)
+def test_what_each_pass_begins_anew_is_none_of_the_pass_before(
+    tmp_path: Path, begin: str, first: str, is_told: bool
+) -> None:
+    """What a method reads is what another one has set that is called before it in any case."""
+    analysis = analyse(tmp_path, _ALIGNER.format(begin=begin, first=first))
+    assert is_told is any(place[2] == "GL501" for place in analysis.shown)

@@ -110,6 +110,10 @@ PUT_OUT = {
     "an attribute that is not there": (
         "try:\n    return self.late\nexcept AttributeError:\n    self.late = x.item()\nreturn x"
     ),
+    "a part of what a table has": (
+        "one, two = self.kept.get(name, (None, None))\nif one is None:\n    one, two = x.item(), 2\n"
+        "    self.kept[name] = (one, two)\nreturn one"
+    ),
     "a name in a test": "if (hit := self.kept.get(name)) is None:\n    hit = self.kept[name] = x.item()\nreturn hit",
     "a table of a table": (
         "table = _tables.setdefault(name, {})\nif name not in table:\n    table[name] = x.item()\nreturn x"
@@ -177,6 +181,16 @@ STAYS = {
     "what is kept only now and then": (
         "if self.value is None:\n    y = x.item()\n    if self.ask:\n        self.value = y\nreturn x",
         "self.ask = bool(x)",
+    ),
+    "a part that is there by default": (
+        "one, two = self.kept.get(name, (None, 2))\nif one is None:\n    one, two = x.item(), 2\n"
+        "    self.kept[name] = (one, two)\nreturn one",
+        "pass",
+    ),
+    "a part of what is emptied": (
+        "one, two = self.kept.get(name, (None, None))\nif one is None:\n    one, two = x.item(), 2\n"
+        "    self.kept[name] = (one, two)\nreturn one",
+        "self.kept.clear()",
     ),
     "a name for itself": (
         "value = self.value\nvalue = value\nif value is None:\n    self.value = x.item()\nreturn x",
@@ -741,3 +755,37 @@ def test_what_a_compiler_records_has_run_before_with_the_same_sizes(
     found = analyse(tmp_path, text, regions=() if is_compiled else ("main:Step.run",), confidence=Confidence.LOW)
     assert "GL501" in {one.code for one in found.report.findings}
     assert is_told is ("GL501" in {code for _, _, code in found.shown})
+
+
+_PARTS = """
+import torch
+
+class Model:
+    def __init__(self):
+        self.kept = {{}}
+
+    def embed(self, x):
+        rows, columns = x.shape
+        count, buffer = self.kept.get((rows, columns), {left})
+        if buffer is None:
+            count, buffer = 1, torch.empty((rows, columns), device="cuda")
+            self.kept[(rows, columns)] = (count, buffer)
+        return buffer
+
+def bench(model: Model, x: torch.Tensor):
+    {before}
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = model.embed(x)
+    return graph, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("left", "before", "is_told"),
+    [("(None, None)", "model.embed(x)", False), ("(None, None)", "pass", True), ("(0, None)", "model.embed(x)", True)],
+    ids=["the run before", "no run before", "a part that is there by default"],
+)
+def test_a_part_of_what_the_run_before_has_kept_is_there(tmp_path: Path, left: str, before: str, is_told: bool) -> None:
+    found = analyse(tmp_path, _PARTS.format(left=left, before=before)).shown
+    assert is_told is any(code == "GL501" for _, _, code in found)

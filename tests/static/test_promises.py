@@ -182,3 +182,37 @@ def test_who_asserts_that_graphs_are_off_writes_between_no_replays(
 ) -> None:
     analysis = analyse(tmp_path, _WRITER.format(asserted=asserted))
     assert is_told is ("GL402" in {code for _, _, code in analysis.shown})
+
+
+UNPACKED = """
+from typing import List, Tuple, Union
+import torch
+
+def step(x: torch.Tensor, given: {promised}):
+    {taken} = given
+    for n in lengths:
+        x = x[:n] * 2
+    return x
+
+def capture(x: torch.Tensor, given):
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = step(x, given)
+    return graph, y
+"""
+
+
+@pytest.mark.parametrize(
+    ("promised", "taken", "is_told"),
+    [
+        ("Union[torch.Tensor, Tuple[torch.Tensor, int]]", "kept, lengths, most", False),
+        ("Union[torch.Tensor, Tuple[torch.Tensor, torch.Tensor]]", "kept, lengths", True),
+        ("torch.Tensor", "kept, lengths", True),
+    ],
+    ids=["a tuple of another length", "a tuple of that length", "a tensor alone"],
+)
+def test_a_promise_that_does_not_fit_what_is_taken_apart_says_nothing(
+    tmp_path: Path, promised: str, taken: str, is_told: bool
+) -> None:
+    analysis = analyse(tmp_path, UNPACKED.format(promised=promised, taken=taken))
+    assert is_told is any(place[2] == "GL304" for place in analysis.shown)

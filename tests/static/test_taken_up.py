@@ -65,3 +65,64 @@ def test_what_a_caller_takes_up_behind_its_call_is_kept_by_nobody(
 ) -> None:
     text = PROGRAM.format(before=before, behind=behind, last=last)
     assert is_told is ("GL501" in {code for _, _, code in analyse(tmp_path, text).shown})
+
+
+SCALED = """
+import torch
+
+class Scale:
+    def __init__(self):
+        self.scale = torch.zeros(1)
+
+    def measure(self, x):
+        self.keep(x)
+
+    def keep(self, x):
+        self.scale = x.abs().amax(dim=-1, keepdim=True) * 2
+
+    def __call__(self, x):
+        return x / self.scale
+
+    def free(self):
+        self.scale = {left}
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer = Scale(), Scale()
+
+    def forward(self, x):
+        self.inner.measure(x)
+        {behind}
+        return x
+
+class Step:
+    def __init__(self):
+        self.model, self.x = Model(), torch.zeros(4, device="cuda")
+
+    def show(self):
+        print(self.model.inner.scale)
+
+    def capture(self):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.model(self.x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("left", "behind", "is_told"),
+    [
+        ("None", "x = self.inner(x); self.inner.free()", False),
+        ("None", "x = self.inner(x); self.outer.free()", True),
+        ("None", "self.inner.free(); x = self.inner(x)", True),
+        ("None", "x = self.inner(x)", True),
+        ("1.0", "x = self.inner(x); self.inner.free()", True),
+    ],
+    ids=["used and freed", "another one is freed", "freed before", "never freed", "not emptied"],
+)
+def test_an_object_that_is_emptied_behind_its_use_keeps_nothing(
+    tmp_path: Path, left: str, behind: str, is_told: bool
+) -> None:
+    analysis = analyse(tmp_path, SCALED.format(left=left, behind=behind))
+    assert is_told is any(place[2] == "GL501" for place in analysis.shown)

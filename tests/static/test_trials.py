@@ -42,8 +42,12 @@ def confidences(folder: Path, files: dict[str, str], *named: str, regions: tuple
 
 
 @pytest.mark.parametrize(
-    "name", ["tests/serve.py", "serve/test_model.py", "benchmarks/serve.py", "serve/Bench/run.py", "bench_serve.py"]
-)
+    "name",
+    [
+        "tests/serve.py", "serve/test_model.py", "serve/op_test_utils.py", "benchmarks/serve.py", "serve/Bench/run.py",
+        "bench_serve.py",
+    ],
+)  # fmt: skip
 def test_what_stands_in_a_test_or_a_benchmark_is_told_in_a_low_voice(tmp_path: Path, name: str) -> None:
     assert confidences(tmp_path, {name: CAPTURE + "        x.tolist()\n"}) == {Confidence.LOW, Confidence.HIGH}
     assert confidences(tmp_path, {name: CAPTURE.replace("step(x)", "x.item()")}) == {Confidence.LOW}
@@ -53,7 +57,13 @@ def test_what_a_test_captures_of_the_program_is_told_as_it_is(tmp_path: Path) ->
     assert confidences(tmp_path, {"tests/serve.py": CAPTURE}) == {Confidence.HIGH}
 
 
-@pytest.mark.parametrize("name", ["serve/contest.py", "examples/serve.py", "serve/latest/run.py", "serve/workbench.py"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "serve/contest.py", "examples/serve.py", "serve/latest/run.py", "serve/workbench.py", "serve/latest_utils.py",
+        "serve/train_test_split.py",
+    ],
+)  # fmt: skip
 def test_names_that_only_look_like_those_of_tests_change_nothing(tmp_path: Path, name: str) -> None:
     assert confidences(tmp_path, {name: CAPTURE}) == {Confidence.HIGH}
 

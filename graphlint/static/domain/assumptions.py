@@ -12,7 +12,7 @@ from graphlint.static.domain.defaults import by_default
 from graphlint.static.domain.program import Function
 from graphlint.static.index.parts import rebound_in
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, branches_in, walk
+from graphlint.static.syntax.traversal import assignments_to, branches_in, parts_got, walk
 
 _NEGATED = {
     "==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">",
@@ -185,7 +185,9 @@ def _is_moved(owner: ir.Expr, wanted: ir.Expr, branch: object, function: Functio
 
 def _is_looked_up(name: str, function: Function) -> bool:
     """Whether a local name is what a table has under some key, or an object by a name: `kept = table.get(key)`."""
-    return any(_is_asked_for(part.value) or _is_got(part.value) for part in assignments_to(function.code, name))
+    if any(_is_asked_for(part.value) or _is_got(part.value) for part in assignments_to(function.code, name)):
+        return True
+    return any(True for _ in parts_got(function.code, name))
 
 
 def _is_got(node: object) -> bool:

@@ -26,6 +26,7 @@ from graphlint.static.syntax.traversal import (
     holds,
     last_name,
     names_in,
+    parts_got,
     rest_behind,
     walk,
     words_in,
@@ -258,9 +259,12 @@ def _question(asked: ir.Name, asking: Asking) -> ir.Compare | None:
 
 
 def _given(asked: ir.Name, asking: Asking) -> list[ir.Assign]:
-    """The assignments to a local name, but for those of another branch than the one in which it is asked."""
+    """The assignments to a local name, but for those of another branch than the one in which it is asked; it may stand
+    for a part of an item that is there as a whole or not at all: `x, y = table.get(key, (None, None))`.
+    """
     code = asking.function.code
-    return [one for one in assignments_to(code, asked.id) if not excludes(code, one, asked)]
+    given = (*assignments_to(code, asked.id), *parts_got(code, asked.id))
+    return [one for one in given if not excludes(code, one, asked)]
 
 
 def _maker(name: str, function: Function) -> str | None:

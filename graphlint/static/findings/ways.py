@@ -21,6 +21,7 @@ from graphlint.static.findings.left import is_denied, leaves_out
 from graphlint.static.findings.made import Made
 from graphlint.static.findings.makers import is_for_others
 from graphlint.static.findings.nested import captures_again, chooses_graphs
+from graphlint.static.findings.off import is_off
 from graphlint.static.findings.once import Once
 from graphlint.static.findings.origins import contradicts
 from graphlint.static.findings.phases import is_other_phase
@@ -116,6 +117,8 @@ class Ways:
         """The best way to a place that is for the device that captures, on which it captures once, and on which nothing
         contradicts what else is assumed, if there is one; and whether there is.
         """
+        if is_off(opened.region, self._project):
+            return ways[0], False
         for way in ways:
             assumed = [self._assumptions[number] for number in way.assumed]
             if is_for_others(way.sites, place, opened.region, self._lexicon):

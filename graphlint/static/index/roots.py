@@ -24,11 +24,11 @@ MAX_WITNESSES = 100  # files that are asked what they import
 PROJECT_FILES = (".git", "pyproject.toml", "setup.cfg", "setup.py")  # the folder of these is no package
 
 _IMPORTS = Imports()
-_TEST = re.compile(r"conftest|test_.*|(.*_)?tests?|testing")
+_TEST = re.compile(r"conftest|test_.*|(.*_)?tests?(_(utils?|utilities|helpers?|common|cases?|data))?|testing")
 
 
 def is_test(module: str) -> bool:
-    """Whether a module is one of tests by its name, or by that of a folder: `tests`, `test_model`, `op_tests`."""
+    """Whether a module is one of tests by its name, or by that of a folder: `tests`, `test_model`, `op_test_utils`."""
     return any(_TEST.fullmatch(part) for part in module.split("."))
 
 

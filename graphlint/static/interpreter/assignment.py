@@ -1,6 +1,7 @@
 """The targets of assignments: a value in, names, attributes and items bound; what outlives the region is noticed.
 
-What is put into a container makes it another one, which is stored where the old one was read from, however deep.
+What is put into a container makes it another one, which is stored where the old one was read from, however deep. What
+is taken apart is bound here too: each part of a tuple is a target of its own, which may be a tuple again.
 """
 
 from __future__ import annotations
@@ -61,8 +62,10 @@ class Assignment:
                 self._store_item(target, value, frame)
 
     def _unpack(self, target: ir.Display, value: Value, frame: Frame) -> None:
-        rows = [self._columns(target, member) for member in members(value) if member != NONE]
-        fitting = [row for row in rows if row]
+        rows = [(member, self._columns(target, member)) for member in members(value) if member != NONE]
+        fitting = [row for _, row in rows if row]
+        if len(fitting) < len(rows) and all(isinstance(member, Tensor) for member, row in rows if row):
+            fitting = []  # promised a tensor, or a tuple, which has another length: a tensor is not what is taken apart
         columns = [union(column) for column in zip(*fitting, strict=True)] or [UNKNOWN] * len(target.elements)
         is_alike = any(isinstance(member, Sequence) and member.elements is None for member in members(value))
         for element, column in zip(target.elements, columns, strict=True):

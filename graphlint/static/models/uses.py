@@ -24,6 +24,7 @@ from graphlint.static.models.asked import (
     is_text,
     is_written,
 )
+from graphlint.static.models.own import own_methods
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import assignments_in, children, names_in, walk
 from graphlint.values import NONE, UNKNOWN, Host, Sequence, Tensor, Value, members
@@ -382,12 +383,13 @@ def handed_to(
     if not any(_adds_up(argument.value, name) for argument in call.arguments):
         return
     one_of = (call.func.body, call.func.orelse) if isinstance(call.func, ir.Conditional) else (call.func,)
-    for callee in (member for one in one_of for member in members(evaluator.static_value(one, function.module))):
-        if isinstance(callee, Function):
-            named = {parameter.name: parameter for parameter in callee.code.parameters}
-            for argument, parameter in zip_longest(call.arguments, callee.code.parameters):
-                if argument is None or argument.star or not _adds_up(argument.value, name):
-                    continue
-                taken = parameter if argument.keyword is None else named.get(argument.keyword)
-                if taken is not None:
-                    yield callee, taken
+    called = [member for one in one_of for member in members(evaluator.static_value(one, function.module))]
+    found = [(callee, tuple(callee.code.parameters)) for callee in called if isinstance(callee, Function)]
+    for callee, parameters in (*found, *own_methods(evaluator, call.func, function)):
+        named = {parameter.name: parameter for parameter in callee.code.parameters}
+        for argument, parameter in zip_longest(call.arguments, parameters):
+            if argument is None or argument.star or not _adds_up(argument.value, name):
+                continue
+            taken = parameter if argument.keyword is None else named.get(argument.keyword)
+            if taken is not None:
+                yield callee, taken

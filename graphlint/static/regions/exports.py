@@ -21,7 +21,7 @@ from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.models.uses import treats_as_tensor
 from graphlint.static.regions.drivers import is_driver
-from graphlint.static.regions.hosted import makes_on_host
+from graphlint.static.regions.hosted import makes_on_host, works_on_host
 from graphlint.static.regions.training import losses, steps, training
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import called_name, calls_in, last_name, walk
@@ -164,8 +164,8 @@ def _sets_up(interpreter: Interpreter, definition: Definition) -> bool:
 
 
 def _feeds(interpreter: Interpreter, module: str) -> bool:
-    """Whether a module lies where objects are made of what files hold."""
-    return any(interpreter.lexicon.phases["feeds"].match(part) for part in module.split(".")[:-1])
+    """Whether a module is where objects are made of what files hold, or lies there."""
+    return any(interpreter.lexicon.phases["feeds"].match(part) for part in module.split("."))
 
 
 def _describes(interpreter: Interpreter, decorator: ir.Expr) -> bool:
@@ -200,7 +200,7 @@ def takes_tensors(interpreter: Interpreter, definition: Definition, owner: Class
     function = function_of(definition, owner)
     if function is None or _gives_host(interpreter, function.code, definition.module) or _takes_records(function.code):
         return False
-    if makes_on_host(interpreter, function.code):
+    if makes_on_host(interpreter, function.code) or works_on_host(interpreter, function.code, definition.module):
         return False
     if is_driver(interpreter, definition, owner):
         return False

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
+from graphlint.rulebook.operations import FUNCTIONS
+from graphlint.static.index.module import Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, defined_in, last_name, walk
-from graphlint.values import Place
+from graphlint.static.syntax.traversal import assignments_to, calls_in, defined_in, last_name, walk
+from graphlint.values import External, Place
 
 _STEPS = 1  # functions that give what another one gives
 
@@ -17,6 +20,41 @@ def makes_on_host(interpreter: Interpreter, code: ir.Code, steps: int = _STEPS) 
     inner = {id(part) for one in defined_in(code) for part in walk(one.body)}
     returned = (part.value for part in walk(code.body) if isinstance(part, ir.Return) and id(part) not in inner)
     return any(_is_on_host(interpreter, code, value, steps) for value in returned if value is not None)
+
+
+def works_on_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    """Whether a function first brings what it is handed to the host, or does so for a function of another library."""
+    names, brings = {parameter.name for parameter in code.parameters}, interpreter.lexicon.phases["brings"]
+    for statement in code.body:
+        if isinstance(statement, ir.Assign) and any(
+            isinstance(target, ir.Name) and target.id in names and _brought(value, brings) == target.id
+            for target, value in _pairs(statement)
+        ):
+            return True
+    for call in calls_in(code):
+        given = {_brought(argument.value, brings) for argument in call.arguments} & names
+        called = interpreter.static_value(call.func, module) if given else None
+        if isinstance(called, External) and not called.name.startswith(f"{FUNCTIONS}."):
+            return True
+    return False
+
+
+def _brought(value: ir.Expr | None, brings: re.Pattern[str]) -> str | None:
+    """The name of what an expression brings to the host: `x` of `x.cpu().numpy()`."""
+    is_brought = False
+    while isinstance(value, ir.Call) and isinstance(value.func, ir.Attribute):
+        is_brought |= brings.match(value.func.attr) is not None
+        value = value.func.value
+    return value.id if is_brought and isinstance(value, ir.Name) else None
+
+
+def _pairs(statement: ir.Assign) -> Iterator[tuple[ir.Expr, ir.Expr | None]]:
+    for target in statement.targets:
+        match target, statement.value:
+            case ir.Display(elements=targets), ir.Display(elements=values) if len(targets) == len(values):
+                yield from zip(targets, values, strict=True)
+            case _:
+                yield target, statement.value
 
 
 def _is_on_host(interpreter: Interpreter, code: ir.Code, value: ir.Expr, steps: int) -> bool:

@@ -111,6 +111,21 @@ def is_none(node: ir.Expr | None) -> bool:
     return isinstance(node, ir.Literal) and node.value is None
 
 
+def parts_got(code: ir.Code, name: str) -> Iterator[ir.Assign]:
+    """Where a name is given a part of an item that a table has as a whole or not at all, in which case it is None:
+    `x, y = table.get(key, (None, None))`.
+    """
+    for one in assignments_in(code):
+        match one:
+            case ir.Assign(
+                targets=[ir.Display(elements=parts)],
+                value=ir.Call(
+                    func=ir.Attribute(attr="get"), arguments=[_, ir.Argument(value=ir.Display(elements=left))]
+                ),
+            ) if all(map(is_none, left)) and any(isinstance(part, ir.Name) and part.id == name for part in parts):
+                yield one
+
+
 def counted_in(counted: ir.Expr) -> ir.Expr:
     """The container that `len` counts: `table` in `len(list(table.keys()))`."""
     match counted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -20,8 +21,9 @@ class Called:
     """A call in a function: the last name of what is called, the line, and the loops and conditions around it.
 
     It `is_lazy` where a condition asks whether something is there already, so that the next call does without;
-    `branches` are those that it stands in: the line of the test, and which way. `owner` is the last name of what it is
-    a method of, or `UNNAMED`; it `is_of_name` if that is a variable.
+    `branches` are those that it stands in: the line of the test, and which way; what is behind one that returns stands
+    in the other. `owner` is the last name of what it is a method of, or `UNNAMED`; it `is_of_name` if that is a
+    variable.
     """
 
     name: str
@@ -48,9 +50,17 @@ def calls_in(source: str, before: int) -> tuple[Called, ...]:
         return ()
     body = tree.body if isinstance(tree, (ast.FunctionDef, ast.AsyncFunctionDef)) else [tree]
     found: list[Called] = []
-    for node in body:
-        _collect(node, Called("", before, (), False, False, ()), found)
+    _collect_all(body, Called("", before, (), False, False, ()), found)
     return tuple(found)
+
+
+def _collect_all(nodes: Iterable[ast.AST], around: Called, found: list[Called]) -> None:
+    """The calls in nodes, one behind the other."""
+    for node in nodes:
+        _collect(node, around, found)
+        left = _left_by(node)
+        if isinstance(node, ast.If) and left is not None:
+            around = replace(around, branches=(*around.branches, (node.lineno + around.line, not left)))
 
 
 def _collect(node: ast.AST, around: Called, found: list[Called]) -> None:
@@ -65,17 +75,15 @@ def _collect(node: ast.AST, around: Called, found: list[Called]) -> None:
             around = replace(around, is_conditional=True, is_lazy=around.is_lazy or _asks_for_presence(test))
             _collect(test, around, found)
             for way, block in ((True, node.body), (False, node.orelse)):
-                for statement in block:
-                    inside = (*around.branches, (node.lineno + around.line, way))
-                    _collect(statement, replace(around, branches=inside), found)
+                inside = (*around.branches, (node.lineno + around.line, way))
+                _collect_all(block, replace(around, branches=inside), found)
             return
         case ast.Try():
             around = replace(around, is_conditional=True)
     if isinstance(node, _LOOPS):
         span = node.lineno + around.line, (node.end_lineno or node.lineno) + around.line
         around = replace(around, loops=(*around.loops, span))
-    for child in ast.iter_child_nodes(node):
-        _collect(child, around, found)
+    _collect_all(ast.iter_child_nodes(node), around, found)
 
 
 def _owner_of(func: ast.expr) -> str:
@@ -101,13 +109,41 @@ def _asks_for_presence(test: ast.expr) -> bool:
 def branches_at(source: str, before: int, line: int) -> Branches:
     """The branches that a line of a segment stands in."""
     tree = tree_of(source)
-    found: list[tuple[int, bool]] = []
-    for node in nodes_in(tree) if tree is not None else ():
+    return () if tree is None else tuple((test + before, way) for test, way in _branches(tree, line - before))
+
+
+def _branches(node: ast.AST, line: int) -> Iterator[tuple[int, bool]]:
+    """The branches in a node that one of its lines stands in, the outer ones first."""
+    for name, block in ast.iter_fields(node):
+        parts = block if isinstance(block, list) else [block]
+        statements = [one for one in parts if isinstance(one, (ast.stmt, ast.ExceptHandler, ast.match_case))]
+        if not statements or not _span(statements[0])[0] <= line <= _span(statements[-1])[1]:
+            continue
         if isinstance(node, ast.If):
-            for way, block in ((True, node.body), (False, node.orelse)):
-                if block and block[0].lineno + before <= line <= (block[-1].end_lineno or 0) + before:
-                    found.append((node.lineno + before, way))
-    return tuple(found)
+            yield node.lineno, name == "body"
+        for one in statements:
+            first, last = _span(one)
+            left = _left_by(one)
+            if last < line and left is not None:
+                yield first, not left
+            elif first <= line <= last:
+                yield from _branches(one, line)
+
+
+def _left_by(node: ast.AST) -> bool | None:
+    """Which way of a condition a function is left on, so that what is behind it runs on the other way alone."""
+    if isinstance(node, ast.If):
+        for way, block in ((True, node.body), (False, node.orelse)):
+            if block and isinstance(block[-1], ast.Return):
+                return way
+    return None
+
+
+def _span(node: ast.stmt | ast.ExceptHandler | ast.match_case) -> tuple[int, int]:
+    """The first and last line of what stands in a block."""
+    first = node.pattern if isinstance(node, ast.match_case) else node
+    last = node.body[-1] if isinstance(node, ast.match_case) else node
+    return first.lineno, last.end_lineno or last.lineno
 
 
 @remembered

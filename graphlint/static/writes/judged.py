@@ -19,6 +19,7 @@ from graphlint.static.index.module import ClassDefinition, Module
 from graphlint.static.syntax.asserted import is_broken, promises_in
 from graphlint.static.syntax.ir import Pos
 from graphlint.static.syntax.trees import endings, nodes_in
+from graphlint.static.writes.bodies import Body
 from graphlint.static.writes.branches import Branches
 from graphlint.static.writes.buckets import passed_over
 from graphlint.static.writes.changes import Changes, goes_back
@@ -30,6 +31,7 @@ from graphlint.static.writes.kept import Kept
 from graphlint.static.writes.keys import incomplete_keys
 from graphlint.static.writes.passing import PassingGraphs
 from graphlint.static.writes.reaching import Reaching
+from graphlint.static.writes.renewed import is_renewed
 from graphlint.static.writes.schedules import Schedules
 from graphlint.static.writes.seeds import handed_seeds
 from graphlint.static.writes.sizes import too_small
@@ -176,7 +178,7 @@ class Judged:
                 continue  # the next run begins where this one has begun
             if _hands_on(written) or self._prepares(written) or self._is_held(written, state, timing):
                 continue
-            if self._forbids_graphs(written):
+            if self._forbids_graphs(written) or self._is_of_other_use(written, state, timing):
                 continue
             if written in inside and not isinstance(state.owner, Scope):
                 ran = (written.module, written.store.line) in self.changed
@@ -196,6 +198,13 @@ class Judged:
         """Whether the files that capture give state one value alone."""
         others = (one for one in self.writers.of(state) if one is not written)
         return is_held(written, others, map(self.evaluator.project.module_at, timing.places), state)
+
+    def _is_of_other_use(self, written: Written, state: State, timing: Timing) -> bool:
+        """Whether a variable is written for something else than a capture of its function, which writes it anew."""
+        lines = timing.places.get(written.module.path, set())
+        if not isinstance(state.owner, Scope) or not is_renewed(written, self.writers.of(state), lines):
+            return False
+        return not timing.leads_on(Body(written.module, written.definition, written.store.inner), written.store.line)
 
     def _forbids_graphs(self, written: Written) -> bool:
         """Whether a function asserts that graphs are off, so that it is none that runs between replays."""

@@ -15,6 +15,7 @@ from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import holds, targets_of, walk
 from graphlint.static.syntax.trees import endings, nodes_in
 from graphlint.static.writes.branches import sides
+from graphlint.static.writes.called import Called, calls_in
 from graphlint.static.writes.changes import loads_in
 from graphlint.static.writes.passes import lives_for_a_pass
 from graphlint.static.writes.stores import Store, Written, stores_to
@@ -87,7 +88,8 @@ class Kept:
             module, line, function = read
             if (module, function) not in self.traces.captured:
                 return is_always
-            return bool(anew) and not _is_before(anew, module, line, function)
+            is_before = _is_before(anew, module, line, function)
+            return bool(anew) and not (is_before and not self._begins_anew(anew, module, function))
 
         def reads(modules: Iterable[Module]) -> Iterator[tuple[Module, int, str]]:
             found = (read for module in modules for read in _reads(module, name, family))
@@ -97,6 +99,22 @@ class Kept:
         if not (first or is_always) and not name.startswith("_"):
             return False  # others may read it
         return all(map(is_behind, first)) and all(map(is_behind, reads(self._others(name, homes))))
+
+    def _begins_anew(self, anew: list[Written], module: Module, function: str) -> bool:
+        """Whether all functions of regions that call a method have called another one first, which sets an attribute
+        anew in any case: what the method reads is what this pass has set.
+        """
+        owner, _, name = function.rpartition(".")
+        begins = {
+            one.definition.name
+            for one in anew
+            if one.module is module and one.definition is not None and one.qualname.rpartition(".")[0] == owner
+            if not (one.store.tests or one.store.loops or one.definition.name == name)
+        }
+        own = (one for one in module.index.all_functions() if (module, one.qualname) in self.traces.captured)
+        calls = [calls_in(module.source_of(one.segment), 0) for one in own if module.holds(one.segment, name)]
+        callers = [made for made in calls if any(call.name == name for call in made)]
+        return bool(owner and begins and callers) and all(_calls_first(made, begins, name) for made in callers)
 
     def _others(self, name: str, homes: dict[Module, None]) -> Iterator[Module]:
         """Other modules that may read an attribute, if nothing else there has that name."""
@@ -115,6 +133,14 @@ def _reads(module: Module, name: str, family: Iterable[ClassDefinition]) -> Iter
             line = counted + segment.first - 1
             if is_dotted and not (is_own and not stands_in(module, line, family)):
                 yield module, line, definition.qualname if definition is not None else ""
+
+
+def _calls_first(calls: Iterable[Called], begins: Collection[str], name: str) -> bool:
+    """Whether one of some methods is called in any case before another one of the same object."""
+    known = list(calls)
+    first = min(call.line for call in known if call.name == name)
+    sure = (call for call in known if not (call.is_conditional or call.loops or call.branches) and call.owner == "self")
+    return any(call.name in begins and call.line < first for call in sure)
 
 
 def _is_set(parts: Iterable[object], name: str) -> bool:

@@ -187,16 +187,19 @@ class Timing:
         openings = [self._as_opening(c, body.module) for c in opening]
         openings += self._regions_in(body)
         here = body.branches_at(line)
-        if any(one.excludes(here, loops) for one in openings):
+        left = [one for one in openings if not (one.line > line and one.excludes(here, loops))]
+        if any(one.excludes(here, loops) for one in left or openings):
             return When.NEVER
+        openings = left
         earlier = [c for c in openings if c.line < line and (c.is_conditional or not set(c.loops) & set(loops))]
         if earlier:
             # What stands in the same branches, in a `try` of its own or that of the line, comes whenever the line does.
-            openings = [replace(c, is_conditional=c.is_conditional and c.branches != here) for c in openings]
-            return self._behind(line, loops, openings, [c for c in calls if self.is_replay(c.name, body)])
+            openings = [replace(c, is_conditional=c.is_conditional and not _comes_with(c, here)) for c in openings]
+            return self._behind((line, here), loops, openings, [c for c in calls if self.is_replay(c.name, body)])
         if openings and body.definition is None and not body.inner:
             return When.NEVER  # a script that has not come to its capture
-        again, opens = [c for c in openings if not c.is_conditional], bool(openings)
+        again = [c for c in openings if not c.is_conditional or _follows(c, line, here, loops)]
+        opens = bool(openings)
         openings += [c for c in calls if c.line > line and self.homes.captures.may_have(c.name, body.module)]
         is_made = body.definition is not None and self.constructing.match(body.definition.name) is not None
         if not (again or is_made) and any(self._replays_earlier(c, openings, line, loops, body) for c in calls):
@@ -216,19 +219,26 @@ class Timing:
             return bool(set(call.loops) & set(loops)) or any(first == line for first, _ in call.loops)
         return bool(set(call.loops) & set(loops)) or not self.homes.captures.may_have(call.name, body.module)
 
+    def leads_on(self, body: Body, line: int) -> bool:
+        """Whether a replay comes behind a line, before the next round of a loop begins."""
+        here = body.branches_at(line)
+        replays = (one for one in self._calls_in(body) if self.is_replay(one.name, body))
+        return any(not is_later and at > line for is_later, at in (_turn(one, line, here) for one in replays))
+
     @staticmethod
-    def _behind(line: int, loops: Loops, openings: list[Called], replays: list[Called]) -> When:
+    def _behind(at: tuple[int, Branches], loops: Loops, openings: list[Called], replays: list[Called]) -> When:
         """Behind a capture: the next thing has to be a replay, and not another capture; or it is the end.
 
         Where captures are made when there is none yet, the end leads to the next call, and so to its replay.
         """
+        line, here = at
         following = [one for one in replays if one.line > line or set(one.loops) & set(loops)]
-        again = [one.line for one in openings if one.line > line and not one.is_conditional]
+        again = [_turn(one, line, here) for one in openings if one.line > line and not one.is_conditional]
         if not following:
             if replays and all(one.is_lazy for one in openings):
                 return When.SURELY
             return When.MAYBE if not replays else When.NEVER
-        return When.NEVER if again and min(again) <= min(one.line for one in following) else When.SURELY
+        return When.NEVER if again and min(again) <= min(_turn(c, line, here) for c in following) else When.SURELY
 
     def _regions_in(self, body: Body) -> Iterator[Called]:
         """The regions that open in a function, as if they were calls; others count beside one of these."""
@@ -243,6 +253,23 @@ class Timing:
                         for called in calls_in(body.module.source_of(segment), segment.first - 1)
                         if called.line == line and called.inner == body.inner
                     )
+
+
+def _comes_with(called: Called, here: Branches) -> bool:
+    """Whether something stands in the branches of a line, or in some around them, and so comes whenever that does."""
+    return called.branches == here[: len(called.branches)]
+
+
+def _follows(called: Called, line: int, here: Branches, loops: Loops) -> bool:
+    """Whether something comes behind a line in each round of what is around that, and not the first time alone."""
+    is_each = all(span in loops or span[0] == line for span in called.loops)  # what a loop binds is written in each
+    is_sure = not called.is_lazy or called.branches != ()
+    return called.line > line and is_each and is_sure and _comes_with(called, here)
+
+
+def _turn(called: Called, line: int, here: Branches) -> tuple[bool, int]:
+    """When something comes behind a line: what is above it, or in another branch, comes in the next round of a loop."""
+    return called.line < line or called.excludes(here, ()), called.line
 
 
 def _is_lazy(called: Called) -> bool:
