@@ -125,7 +125,9 @@ OTHERS = {
     "module": "a word that says nothing of a callee",
     "mul": "`__mul__`",
     "name": "a keyword of `register_buffer` and its like",
+    "put": "the method that gives a queue something",
     "replay": "a method that launches a graph",
+    "searchsorted": "the search in sizes that NumPy has, as `bisect` is that of Python",
     "sub": "`__sub__`",
 }
 
