@@ -51,6 +51,7 @@ class Homes:
         self.everywhere = places_of(evaluator.regions.values())
         self.modules = [evaluator.project.module_at(path) for path in self.everywhere]
         self._calls: dict[tuple[Module, str], list[tuple[Body, Segment, Called]]] = {}
+        self._named: dict[Body, tuple[Called, ...]] = {}
         self._made: dict[Module, dict[tuple[bool, str], dict[str, None]]] = {}
 
     @cached_property
@@ -79,6 +80,19 @@ class Homes:
                 for made in _made_by(module, name.removesuffix(_LATER)):
                     self._made[module].setdefault(made, {})[name] = None
         yield from self._made[module].get((bool(called.owner), called.name), ())
+
+    def calls_of(self, body: Body) -> tuple[Called, ...]:
+        """The calls in a function, by all names that they go by."""
+        if body not in self._named:
+            self._named[body] = tuple(
+                named
+                for call in body.calls()
+                for named in (
+                    call,
+                    *(replace(call, name=name, owner="") for name in self.other_names(call, body.module)),
+                )
+            )
+        return self._named[body]
 
     def _matters(self, one: Caller) -> bool:
         return one.lies_in(self.everywhere) or any(map(self.evaluator.lexicon.host_state["replays"].match, one.calls))

@@ -121,12 +121,6 @@ class Timing:
         calls = calls_in(one.module.source_of(segment), segment.first - 1)
         return (c for c in calls if c.line in lines and any(first <= c.line <= last for first, last in one.spans))
 
-    def _calls_in(self, body: Body) -> Iterator[Called]:
-        """The calls in a function, by all names that they go by."""
-        for call in body.calls():
-            yield call
-            yield from (replace(call, name=name, owner="") for name in self.homes.other_names(call, body.module))
-
     def _as_opening(self, call: Called, module: Module) -> Called:
         """A call that may lead to a capture, or does so only now and then."""
         is_lazy = self.lazy.may_have(call.name, module)
@@ -182,7 +176,7 @@ class Timing:
 
     def _beside(self, body: Body, line: int, loops: Loops) -> When | None:
         """What the captures and replays of the same function say; None if it has none."""
-        calls = list(self._calls_in(body))
+        calls = self.homes.calls_of(body)
         opening = (c for c in calls if c.line != line and self._may_open(c, line, body.module))
         openings = [self._as_opening(c, body.module) for c in opening]
         openings += self._regions_in(body)
@@ -222,7 +216,7 @@ class Timing:
     def leads_on(self, body: Body, line: int) -> bool:
         """Whether a replay comes behind a line, before the next round of a loop begins."""
         here = body.branches_at(line)
-        replays = (one for one in self._calls_in(body) if self.is_replay(one.name, body))
+        replays = (one for one in self.homes.calls_of(body) if self.is_replay(one.name, body))
         return any(not is_later and at > line for is_later, at in (_turn(one, line, here) for one in replays))
 
     @staticmethod
