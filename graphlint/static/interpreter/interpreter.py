@@ -168,9 +168,11 @@ class Interpreter:
 
     # Functions
 
-    def begin(self) -> None:
-        """What runs from now on is what runs before the regions that one function or script opens."""
-        self.outside = 0
+    def begin(self, budget: int | None = None) -> None:
+        """What runs from now on is what runs before the regions that one function or script opens; it makes so many
+        contexts, or as many as there may be.
+        """
+        self.outside = 0 if budget is None else MAX_OUTSIDE - budget
         self.reserve = RESERVED
         self.ran_outside.clear()
         self.heap.recent.begin()

@@ -28,6 +28,7 @@ from graphlint.values import UNKNOWN, External, Value, members
 
 MAX_ROUNDS = 3  # helpers that open regions, helpers of those, and so on
 MAX_USERS = 60  # files that use one helper
+BUDGET = 400  # contexts that a function may take of which only others say whether it captures
 
 
 @dataclass
@@ -44,6 +45,7 @@ class Search:
     managing: dict[ClassDefinition, set[str]] = field(default_factory=dict)  # their methods that give what opens one
     kept: set[str] = field(default_factory=set)  # attributes in which objects keep what passes a region on
     capturing: set[ClassDefinition] = field(default_factory=set)  # those whose constructor passes a region on
+    unmarked: set[Path] = field(default_factory=set)  # the candidates that may compile without graphs as well
 
     @cached_property
     def words(self) -> Words:
@@ -56,9 +58,11 @@ class Search:
     def candidates(self) -> list[Path]:
         """The files that hold a mark, and those that compile in a way that others choose."""
         entries = self.interpreter.entries
-        marked = dict.fromkeys(self._files_with(entries.marks, self.files))
-        chosen = re.compile(rf"\b(?:{'|'.join(sorted(entries.graphing))}) *= *[A-Za-z_]")
-        return list(marked | dict.fromkeys(self._files_with(self._compilers, self.files, chosen)))
+        spelt = "|".join(rf"{name}(?<!\w{name})" for name in sorted(entries.graphing))  # begins with plain text
+        marked = self._files_with(entries.marks, self.files)
+        chosen = self._files_with(self._compilers, self.files, re.compile(rf"(?:{spelt}) *= *[A-Za-z_]"))
+        self.unmarked = {*chosen} - {*marked}
+        return list(dict.fromkeys((*marked, *chosen)))
 
     @cached_property
     def _compilers(self) -> list[str]:
@@ -221,7 +225,7 @@ class Search:
         if owner is not None and not _takes_self(function):
             receiver = None
         known = len(self.interpreter.calls.closures)
-        self.interpreter.begin()
+        self.interpreter.begin(BUDGET if function.module.path in self.unmarked else None)
         context = run(function, receiver)
         # What is defined inside is run as well: it is returned, kept or handed on, and called somewhere else.
         for made in dict.fromkeys(self.interpreter.calls.closures[known:]):
