@@ -44,7 +44,7 @@ def _is_left_out(project: Project, function: Function, name: str, steps: int) ->
     default, names = _default(function.code, name), [one.name for one in function.code.parameters]
     called = [] if function.code.name in BY_OBJECTS else [function.code.name]
     spelt = rf"\b{name}=(?!=|\s*(?:{default}|{name})\b)|['\"]{name}['\"]\s*:\s*(?!{default}\b)"
-    if any(project.answering(HoldsAny(called or [name], spelt))):
+    if project.answering(HoldsAny(called or [name], spelt)):
         return False
     position = names.index(name) - (names[0] in ("self", "cls"))
     for call, caller in calls_of(project, function) if called else ():

@@ -91,7 +91,7 @@ def _constant(name: str, module: Module, project: Project) -> bool | None:
     if own[0].form != "assign" or not isinstance(value, ast.Constant) or not isinstance(value.value, bool):
         return None
     is_set = HoldsAny([name], rf"\.{name}\s*=[^=]|\bset\w*\([^)\n]*['\"]{name}['\"]|\.{name}['\"]")
-    return None if any(project.answering(is_set)) else value.value
+    return None if project.answering(is_set) else value.value
 
 
 def _lies_in(line: int, segment: Segment) -> bool:

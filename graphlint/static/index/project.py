@@ -60,7 +60,7 @@ class Project:
 
     def answering(self, question: Question[bool]) -> Sequence[Path]:
         """The checked files that answer a question with yes."""
-        found = [path for path in self.files if self._asked(reads.answer_of, path, question)]
+        found = [path for path, answer in self.answers(question) if answer]
         reads.search(question, found)
         return found
 

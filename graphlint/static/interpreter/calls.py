@@ -30,6 +30,7 @@ from graphlint.static.interpreter.custom_operators import CustomOperators
 from graphlint.static.interpreter.decorators import METHOD_KINDS
 from graphlint.static.interpreter.dispatching import DISPATCHING, Dispatching
 from graphlint.static.interpreter.names import MODULE_CODE
+from graphlint.static.models.inputs import ANYTHING
 from graphlint.static.models.uses import is_tensor
 from graphlint.static.syntax import ir
 from graphlint.static.writes.uses import CALLED
@@ -332,7 +333,7 @@ class Calls:
             return
         for member in members(argument):
             if isinstance(member, Function) and member.is_nested:
-                self.context(member, Arguments((), (), UNKNOWN, UNKNOWN), node, frame)
+                self.context(member, ANYTHING, node, frame)
 
     def call_external_method(
         self, name: str, receiver: Value, arguments: Arguments, node: ir.Call | None, frame: Frame

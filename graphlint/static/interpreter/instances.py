@@ -9,6 +9,7 @@ from graphlint.static.domain.program import CONTENT, Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter.classes import Base
 from graphlint.static.interpreter.constructions import Constructions
+from graphlint.static.models.inputs import ANYTHING
 from graphlint.static.syntax import ir
 from graphlint.values import UNKNOWN, Arguments, ExternalObject, Sequence, Union, Unknown, Value, join, members
 
@@ -71,7 +72,7 @@ class Instances:
             frame = interpreter.names.module_frame(cls.module, cls.segment.first)
             frame.depth = interpreter.max_depth_outside - CONSTRUCTOR_DEPTH
             frame.around = interpreter.placements.around_constructor(instance)
-        arguments = instance.arguments or Arguments((), (), UNKNOWN, UNKNOWN)
+        arguments = instance.arguments or ANYTHING
         constructor = interpreter.classes.method(cls, "__init__")
         if constructor is None:
             self._fill_fields(instance, arguments, frame.mode)

@@ -11,6 +11,7 @@ from graphlint.static.syntax.traversal import assignments_in
 
 
 def handed_in(function: Function) -> set[str]:
+    """The names of what a function is given, but for its object."""
     return {parameter.name for parameter in function.code.parameters} - {"self", "cls"}
 
 

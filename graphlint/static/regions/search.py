@@ -237,11 +237,11 @@ class Search:
             helpers.add(_called_as(definition))
             if owner is not None:
                 self.managing.setdefault(owner, set()).add(definition.name)
-                self.capturing.update({owner} if definition.name == "__init__" else ())
         if self._hands_on(function):
             self.handing.add(_called_as(definition))
             helpers.add(_called_as(definition))
-            self.capturing.update({owner} if owner is not None and definition.name == "__init__" else ())
+        if helpers and owner is not None and definition.name == "__init__":
+            self.capturing.add(owner)
         if owner is not None and receiver is not None and self._runs_what_it_holds(receiver, context, before):
             helpers.add(owner.name)
             self.methods.setdefault(owner.name, set()).add(definition.name)

@@ -21,6 +21,7 @@ from graphlint.values import External
 PASSES = ("forward", "backward")
 _HAS_GROUPS = HoldsAny([GROUPS])
 _BACKWARD = "backward"
+_GOES_BACKWARD = HoldsAny([f".{_BACKWARD}("])
 
 
 def training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
@@ -50,7 +51,7 @@ def training(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[st
 def steps(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[str]:
     """The functions and methods that take a batch, go backward, and let an optimizer step, outside of loops."""
     for module in modules:
-        if not interpreter.project.ask(module.path, HoldsAny([f".{_BACKWARD}("])):
+        if not interpreter.project.ask(module.path, _GOES_BACKWARD):
             continue
         for definition in module.index.all_functions():
             code = definition.code if module.holds(definition.segment, _BACKWARD) else None

@@ -31,15 +31,8 @@ from graphlint.static.writes.stepped import staying_with_the_largest, with_gener
 from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
 
-_PICKING = (
-    "max",
-    "0",
-    "1",
-    "bisect",
-    "next",
-    "min",
-    "searchsorted",
-)  # one of them says which is the largest, or where it stands
+# One of them says which is the largest, or where it stands.
+_PICKING = ("max", "0", "1", "bisect", "next", "min", "searchsorted")
 _LOOPS = (ast.For, ast.GeneratorExp, ast.Lambda, ast.ListComp)
 _RECEIVERS = ("self", "cls")
 _SEARCHING = ("bisect", "searchsorted")  # how the names of functions begin that say where something would stand
