@@ -309,6 +309,53 @@ def test_torchscript_compiles_the_functions_that_have_a_stand_in(context: Any) -
     assert [(name, [2.0] * 4) for name in ("cuda", "cpu")] == done(context, scripted)
 
 
+def sparse(places: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
+    return torch.sparse_coo_tensor(indices=places, values=values, size=[2, 2]).to_dense()
+
+
+def scripted_sparse() -> tuple[str, list[list[float]]]:
+    places, values = torch.tensor([[0, 1], [1, 0]], device="cuda"), torch.ones(2, device="cuda")
+    found = torch.jit.script(sparse)(places, values)
+    return found.device.type, found.tolist()
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script:DeprecationWarning")
+def test_torchscript_compiles_functions_that_two_stand_ins_lie_in_front_of(context: Any) -> None:
+    assert ("cuda", [[0.0, 1.0], [1.0, 0.0]]) == done(context, scripted_sparse)
+
+
+class Pose(torch.Tensor):
+    """A tensor of a class of its own, which keeps it, as those of torch do that are derived from it."""
+
+
+class Named(torch.Tensor):
+    """One that says what is done with it."""
+
+    asked: list[str] = []
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        cls.asked.append(func.__name__)
+        return super().__torch_function__(func, types, args, kwargs)
+
+
+def of_own_classes() -> list[Any]:
+    module = torch.nn.Linear(2, 2)
+    module.register_buffer("pose", torch.ones(3).as_subclass(Pose))
+    pose, named = torch.ones(3).as_subclass(Pose).cuda(), torch.ones(3).as_subclass(Named)
+    Named.asked.clear()
+    named.to("cuda")
+    weight = module.cuda().weight
+    made = [pose, pose.cpu(), pose.to("cpu"), pose + 1, module.pose, weight, weight.cpu()]
+    return [[(type(one).__name__, one.device.type) for one in made], Named.asked]
+
+
+def test_tensors_keep_their_class_where_they_are_moved(context: Any) -> None:
+    pose, plain = ("Pose", "cuda"), ("Tensor", "cpu")
+    kept = [pose, ("Pose", "cpu"), ("Pose", "cpu"), pose, pose, ("Parameter", "cuda"), plain]
+    assert [kept, ["to"]] == done(context, of_own_classes)
+
+
 def conflicts() -> dict[str, bool]:
     found = {}
     for mode in ("global", "thread_local", "relaxed"):

@@ -83,12 +83,11 @@ class Emulator:
         tensors = Tensors(self.residence, self.device.wait, self.streams.unwaited)
         standins = (*numbered.patches(), *self.autocast.patches(), *tensors.patches(), *self.guesses.patches())
         for owner, name, value in standins:
-            _let_script(getattr(owner, name), value)
-            setattr(owner, name, value)
+            _replace(owner, name, value)
         if not self.has_numbers:
             importlib.import_module("torch._dynamo")  # which kernels of shapes load, and a region is no place for that
             for owner, name, value in Memoryless(self.residence, self.shapes, self.device.wait).patches():
-                setattr(owner, name, value)
+                _replace(owner, name, value)
         guards.register()
         for owner, name in self._compilers():
             setattr(owner, name, self._compiling(getattr(owner, name)))
@@ -224,7 +223,8 @@ class Emulator:
             place, _, member = name.rpartition(".")
             with contextlib.suppress(ImportError, AttributeError):  # of a library that is not here, or another release
                 owner = pkgutil.resolve_name(place)
-                setattr(owner, member, _announced(getattr(owner, member), functools.partial(self.device.called, name)))
+                told = functools.partial(self.device.called, name)
+                _replace(owner, member, _announced(getattr(owner, member), told))
 
     def _fill_accelerator(self) -> None:
         values = {
@@ -261,11 +261,15 @@ def _unknown_compiler(said: str) -> UsageError:
     return not_modelled(f"what torch {torch.__version__} compiles ({said})")
 
 
-def _let_script(function: object, standin: object) -> None:
-    """TorchScript knows what is written in C++ by its identity; what stands in for it compiles to the same operator."""
-    known = _find_builtin(function)
+def _replace(owner: object, name: str, standin: object) -> None:
+    """Put something in the place of a function of torch.
+
+    TorchScript knows what is written in C++ by its identity; what stands in for it compiles to the same operator.
+    """
+    known = _find_builtin(getattr(owner, name))
     if known is not None:
         _register_builtin(standin, known)
+    setattr(owner, name, standin)
 
 
 def _announced(function: Callable[..., Any], told: Callable[..., None]) -> Callable[..., Any]:

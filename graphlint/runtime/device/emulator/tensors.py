@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.nn.parameter import UninitializedTensorMixin
 from torch.utils._device import DeviceContext, _device_constructors
 
 from graphlint.runtime.device.emulator.numbered import named
@@ -17,17 +18,32 @@ _Base: Any = torch._C.TensorBase
 _TENSOR: Any = torch.Tensor
 Patch = tuple[Any, str, Any]
 _SEQUENCES = (list, tuple)
+_UNHANDLED: Any = torch._C._disabled_torch_function_impl
 _to_copy: Any = torch.ops.aten._to_copy.default
 _NO_NUMPY = (
     "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
 )
 
 
+def _is_handled(tensor: torch.Tensor) -> bool:
+    """Whether the class of a tensor says what functions of torch do with it, and is asked at the moment.
+
+    Those without a shape yet know the methods that they allow by the original ones.
+    """
+    is_own = type(tensor).__torch_function__ is not _UNHANDLED and not isinstance(tensor, UninitializedTensorMixin)
+    return is_own and torch._C._is_torch_function_enabled()
+
+
 def _method(name: str, standin: Callable[..., Any]) -> Patch:
-    """A method in place of one of tensors; only a plain function is bound to its tensor."""
+    """A method in place of one of tensors, which classes derived from these may handle as they do the one of torch.
+
+    Only a plain function is bound to its tensor.
+    """
 
     @functools.wraps(getattr(_Base, name))
     def method(tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+        if type(tensor) is not torch.Tensor and _is_handled(tensor):
+            return type(tensor).__torch_function__(method, (type(tensor),), (tensor, *args), kwargs)
         return standin(tensor, *args, **kwargs)
 
     return _TENSOR, name, method
