@@ -20,6 +20,7 @@ KINDS = ("bool", "device", "dtype", "float", "host-array", "int", "list", "none"
 LISTS: Mapping[str, tuple[str, ...]] = {
     "tensors": ("every", "some", "parameters", "called", "interfaces", "tests", "never", "fields", "single", "arrays"),
     "devices": ("device", "host", "neither", "other"),
+    "decorators": ("properties", "kept"),
     "callables": ("applied", "called", "recomputed", "saving", "branches", "backward", "default_device", "kernels"),
     "compilers": ("literals", "validating"),
     "containers": ("dict", "list", "sequential"),
@@ -94,9 +95,9 @@ class Lexicon:
             {name: kind for kind, names in sections[section].items() for name in names}
             for section in ("devices", "callables", "containers", "methods")
         )
-        self.host_state, self.phases, self.operators = (
+        self.host_state, self.phases, self.operators, self._decorators = (
             {kind: re.compile("|".join(map(translate, names)) or "(?!)") for kind, names in sections[section].items()}
-            for section in ("host_state", "phases", "operators")
+            for section in ("host_state", "phases", "operators", "decorators")
         )
         self.applied = frozenset(name.rpartition(".")[2] for name, does in self.callables.items() if does == "applied")
         self.tensor_classes = self.tensors["every"] | self.tensors["some"] | self.tensors["parameters"]
@@ -117,6 +118,10 @@ class Lexicon:
             told = (answers for pattern, answers in self._globs.items() if pattern.match(name))
             self._guards[name] = next(told, None)
         return self._guards[name]
+
+    def property_made_by(self, decorator: str) -> str | None:
+        """Whether a decorator of this name makes a method one of `properties`, or one whose value is `kept`."""
+        return next((kind for kind in ("kept", "properties") if self._decorators[kind].match(decorator)), None)
 
     def takes_no_tensor(self, function: str) -> bool:
         """Whether a function takes numbers, or lists of them, and hardly ever tensors of the device."""

@@ -53,6 +53,62 @@ ACROSS_FILES = {
         def loudly(kind, x):
             return x.item()  # expect: GL101
         """,
+    "a package that imports late": """
+        import late
+        layer, other = late.Layer(), late.layers.Other()
+        def step(x):
+            return layer(x) + other(x) + late.shift(x)
+        # file: late/__init__.py
+        import importlib
+        MODULES, NAMES = {"layers"}, {"Layer": "layers"}
+        ATTRIBUTES = {"shift": ".layers:shift"}
+        def __getattr__(name):
+            if name in MODULES:
+                return importlib.import_module(f".{name}", __name__)
+            if name in NAMES:
+                return getattr(importlib.import_module(f".{NAMES[name]}", __name__), name)
+            if name in ATTRIBUTES:
+                path, attribute = ATTRIBUTES[name].split(":")
+                return getattr(importlib.import_module(path, __package__), attribute)
+            raise AttributeError(name)
+        # file: late/layers.py
+        class Layer:
+            def __call__(self, x):
+                return x.item()  # expect: GL101
+        class Other:
+            def __call__(self, x):
+                return x.tolist()  # expect: GL101
+        def shift(x):
+            return x.max().item()  # expect: GL101
+        def unused(x):
+            return x.item()
+        """,
+    "a list that a function fills where a file is read": """
+        import kinds
+        def step(x):
+            for kind in kinds.KINDS:
+                x = kind().run(x)
+            return x
+        # file: kinds.py
+        KINDS = []
+        def register(kind):
+            KINDS.append(kind)
+        class First:
+            def run(self, x):
+                return x + x.item()  # expect: GL101
+        class Second:
+            def run(self, x):
+                return x + x.max().item()  # expect: GL101
+        class Other:
+            def run(self, x):
+                return x.item()
+        register(First)
+        try:
+            import somewhere
+            register(Second)
+        except ImportError:
+            pass
+        """,
     "import": """
         import layers
         def step(x):
@@ -267,6 +323,63 @@ OBJECTS = {
         def step(x):
             model = Model(x)
             return model.scale, model.count
+        """,
+    "properties of other libraries, and of the project": """
+        from torch.distributions.utils import lazy_property
+        from somewhere import classproperty
+        class kept_property(property):
+            pass
+        class Model:
+            def __init__(self, x):
+                self.x = x
+            @lazy_property
+            def mean(self):
+                return self.x.item()  # expect: GL101
+            @kept_property
+            def total(self):
+                return self.x.tolist()  # expect: GL101
+            @classproperty
+            def other(cls):
+                return cls.make().max().item()  # expect: GL101
+            @staticmethod
+            def make():
+                return torch.ones(3, device="cuda")
+            @lazy_property
+            def unused(self):
+                return self.x.item()
+        def step(x):
+            model = Model(x)
+            return model.mean, model.total, model.other
+        import torch
+        """,
+    "descriptors": """
+        class Once:
+            def __init__(self, function):
+                self.function = function
+            def __get__(self, instance, owner=None):
+                return self.function(instance)
+        class Scaled:
+            def __init__(self, scale):
+                self.scale = scale
+            def __get__(self, instance, owner=None):
+                return instance.x.item() * self.scale  # expect: GL101
+        class Plain:
+            def get(self, x):
+                return x.max().item()  # expect: GL101
+        class Model:
+            scaled = Scaled(2)
+            plain = Plain()
+            def __init__(self, x):
+                self.x = x
+            @Once
+            def mean(self):
+                return self.x.item()  # expect: GL101
+            @Once
+            def unused(self):
+                return self.x.item()
+        def step(x):
+            model = Model(x)
+            return model.mean + model.scaled + model.plain.get(x)
         """,
     "__call__ and forward": """
         import torch
@@ -1113,6 +1226,26 @@ def test_calls_that_cannot_be_followed_are_counted(tmp_path: Path) -> None:
     report = analyse(tmp_path, program).report
     assert 3 == report.summary.unresolved_calls
     assert (("somewhere.run", 2), ("function", 1)) == report.statistics
+
+
+def test_a_call_of_what_others_put_into_a_list_is_counted(tmp_path: Path) -> None:
+    """A list is empty at first, and a function fills it that nobody calls here; nobody fills the other one."""
+    program = """
+        import torch
+        OTHERS = []
+        NONE = []
+        def add(hook):
+            OTHERS.append(hook)
+        def step(x):
+            for hook in OTHERS:
+                x = hook(x)
+            for function in NONE:
+                x = function(x)
+        def main(x):
+            with torch.cuda.graph(torch.cuda.CUDAGraph()):
+                step(x)
+        """
+    assert (("hook", 1),) == analyse(tmp_path, program).report.statistics
 
 
 def test_a_program_that_is_resolved_has_no_holes(tmp_path: Path) -> None:

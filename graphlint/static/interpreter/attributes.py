@@ -25,7 +25,7 @@ from graphlint.static.domain.program import (
 )
 from graphlint.static.index.parts import is_set_by_name
 from graphlint.static.index.project import Named, Project
-from graphlint.static.interpreter.heap import KEPT_PROPERTY
+from graphlint.static.interpreter.decorators import KEPT_PROPERTY, PROPERTIES
 from graphlint.static.interpreter.names import loosened
 from graphlint.static.models import results
 from graphlint.static.models.builtins import MAKING
@@ -35,6 +35,7 @@ from graphlint.static.syntax.remembered import remembered_in_run
 from graphlint.values import (
     NONE,
     UNKNOWN,
+    Arguments,
     Const,
     DeviceName,
     External,
@@ -99,6 +100,30 @@ class Attributes:
         bound = (m for m in members(method or UNKNOWN) if isinstance(m, Bound))
         return any(isinstance(m.function, External) and m.function.name == KEPT_PROPERTY for m in bound)
 
+    def bind(self, method: Value, receiver: Value, frame: Frame) -> Value:
+        """What is found on a class, as the object sees it: a method, or what a property or descriptor gives."""
+        if isinstance(method, Bound) and isinstance(method.function, External):
+            name = method.function.name
+            if name in PROPERTIES:
+                return self.interpreter.calls.call(method.receiver, Arguments((receiver,)), None, frame)
+            if name == "builtins.staticmethod":
+                return method.receiver
+            if name == "builtins.classmethod":
+                return Bound(method.receiver, _class_of(receiver))
+        if isinstance(method, Instance) and (given := self.described(method, receiver, frame)) is not None:
+            return given
+        if isinstance(receiver, Class):
+            return method
+        return Bound(method, receiver)
+
+    def described(self, descriptor: Instance, receiver: Value, frame: Frame) -> Value | None:
+        """What the `__get__` of an object that a class holds gives for one of its objects; None if it has none."""
+        getter = self.interpreter.classes.method(descriptor.cls, "__get__")
+        if getter is None:
+            return None
+        read = NONE if isinstance(receiver, Class) else receiver
+        return self.interpreter.calls.call(getter, Arguments((descriptor, read, _class_of(receiver))), None, frame)
+
     def _attribute_of(self, value: Value, name: str, frame: Frame) -> Value:
         interpreter = self.interpreter
         match value:
@@ -144,7 +169,7 @@ class Attributes:
         cls = classes.members[value]
         method = classes.method(cls, name)
         if method is not None:
-            return union(self.interpreter.heap.bind(member, value, frame) for member in members(method))
+            return union(self.bind(member, value, frame) for member in members(method))
         if name == "name":
             return Const(value.name.rpartition(".")[2])
         return UNKNOWN
@@ -186,7 +211,7 @@ class Attributes:
         cls = value.definition
         method = classes.method(cls, name)
         if method is not None:
-            return union(heap.bind(m, value, frame) for m in members(method))
+            return union(self.bind(m, value, frame) for m in members(method))
         found = classes.class_attribute(cls, name)
         if found is not None:
             given = heap.modes.switches.value(cls, name, frame.around)
@@ -218,6 +243,10 @@ class Attributes:
         if name in lexicon.methods or self.interpreter.catalogue.method(name) is not None:
             return False
         return bool(_registered(project, lexicon).files(name))
+
+
+def _class_of(receiver: Value) -> Value:
+    return Class(receiver.cls) if isinstance(receiver, Instance) else receiver
 
 
 @remembered_in_run

@@ -295,7 +295,7 @@ class Calls:
             method = self.interpreter.classes.method(applied.definition, "backward")
             gradients = Tensor(Place.DEVICE, None, None, Confidence.HIGH)
             for function in members(method) if method is not None else ():
-                bound = self.interpreter.heap.bind(function, applied, frame)
+                bound = self.interpreter.attributes.bind(function, applied, frame)
                 context = self.interpreter.classes.applied_as(applied.definition)
                 self.call(bound, Arguments((context,), (), gradients), node, frame)
 

@@ -159,7 +159,7 @@ class Constructions:
         if owner is not None:
             frame = interpreter.names.module_frame(module, definition.segment.first)
             receiver = interpreter.heap.instance(owner, None, False)
-            value = union(interpreter.heap.bind(member, receiver, frame) for member in members(value))
+            value = union(interpreter.attributes.bind(member, receiver, frame) for member in members(value))
         for function, bound_to in functions(value):
             interpreter.calls.run_promised(function, bound_to, Mode.OUTSIDE)
 

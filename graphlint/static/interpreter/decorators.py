@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 _TRANSPARENT_DEPTH = 3  # a decorator may hand its wrapper to helpers; one that does more is taken as it stands
-METHOD_KINDS = frozenset(
-    {"builtins.property", "builtins.staticmethod", "builtins.classmethod", "functools.cached_property"}
-)
+KEPT_PROPERTY = "functools.cached_property"
+PROPERTIES = frozenset({"builtins.property", KEPT_PROPERTY})
+METHOD_KINDS = PROPERTIES | {"builtins.staticmethod", "builtins.classmethod"}
 _OF_ALL = frozenset({"device", "dtype"})  # what the tensors of all requests have alike
 _SIZES = frozenset({"len", "numel", "size"})
 _PLAIN = frozenset({"int", "device"})  # what is called to make one of something
@@ -55,6 +55,9 @@ class Decorators:
         """What a decorator makes of a function; the function itself where that is not known."""
         results: list[Value] = []
         for member in members(decorator):
+            kind = self._property_of(member)
+            if kind is not None:
+                return Bound(External(kind), value)
             if isinstance(member, External):
                 if member.name in METHOD_KINDS:
                     return Bound(member, value)
@@ -86,13 +89,25 @@ class Decorators:
                 results.append(made)
         return union(results) if results else value
 
+    def _property_of(self, decorator: Value) -> str | None:
+        """The kind of property that a decorator makes of a method, by its name or by that of a base, if it does."""
+        match decorator:
+            case External(name=name) | Partial(function=External(name=name)):
+                names = [name]
+            case Class(definition=cls):
+                names = [cls.name, *self.interpreter.classes.external_bases(cls)]
+            case _:
+                return None
+        kinds = (self.interpreter.lexicon.property_made_by(name) for name in names)
+        return next((KEPT_PROPERTY if kind == "kept" else "builtins.property" for kind in kinds if kind), None)
+
     def _is_of_kernels(self, decorator: External) -> bool:
         return self.interpreter.lexicon.callables.get(decorator.name) == "kernels"
 
     def _decorated(self, decorator: Value, value: Value, frame: Frame) -> Value | None:
         if not isinstance(decorator, (Function, Bound, Partial, Instance, Class)) or decorator in self._transparent:
             return None
-        if isinstance(decorator, Class) and self.interpreter.classes.method(decorator.definition, "__call__") is None:
+        if isinstance(decorator, Class) and not self._replaces(decorator.definition):
             return None
         outside = self._outside(frame)
         made = self.interpreter.calls.call(decorator, Arguments((value,)), None, outside)
@@ -101,6 +116,10 @@ class Decorators:
             self._transparent[decorator] = made == value
             return None
         return made
+
+    def _replaces(self, cls: ClassDefinition) -> bool:
+        """Whether an object of a class can stand in the place of a method."""
+        return any(self.interpreter.classes.method(cls, name) is not None for name in ("__call__", "__get__"))
 
     def may_alter_arguments(self, function: Function) -> bool:
         """Whether a decorator that is not followed may give a function other arguments than those of the call."""

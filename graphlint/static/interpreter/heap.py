@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from graphlint.finding import Confidence
 from graphlint.static.domain.contexts import Env, Frame, Mode
-from graphlint.static.domain.program import ANY, Bound, Class, Function, Instance
+from graphlint.static.domain.program import ANY, Bound, Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import is_word, parts_with, rebound_in, setters, stores
 from graphlint.static.interpreter.constructions import WITH_CODE
@@ -44,8 +44,6 @@ if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
 
 SEARCH_DEPTH = 2  # calls before a region in which methods are no longer searched for attributes
-KEPT_PROPERTY = "functools.cached_property"
-PROPERTIES = frozenset({"builtins.property", KEPT_PROPERTY})
 _Places: TypeAlias = "dict[tuple[Module, tuple[int, int]], Definition | None]"  # with the function of each
 _EMPTY = frozenset({"abc.ABC", "builtins.object", "typing.Generic", "typing.Protocol"})  # bases without attributes
 
@@ -347,30 +345,17 @@ class Heap:
             if operation is not None and operation.attribute:
                 return results.plain(operation.returns)
             return Bound(External(f"{found[0]}.{name}"), instance)
-        method = self.interpreter.classes.method(instance.cls, name, after)
+        method, bind = self.interpreter.classes.method(instance.cls, name, after), self.interpreter.attributes.bind
         if method is not None:
-            return union(self.bind(member, instance, frame) for member in members(method))
+            return union(bind(member, instance, frame) for member in members(method))
         value = self.interpreter.classes.class_attribute(instance.cls, name, after)
         if isinstance(value, (Function, Bound)):
-            return self.bind(value, instance, frame)
+            return bind(value, instance, frame)
+        if isinstance(value, Instance) and (given := self.interpreter.attributes.described(value, instance, frame)):
+            return given
         if isinstance(value, Const) and self._times_assigned(instance.cls, name):
             return loosened(value)
         return value
-
-    def bind(self, method: Value, receiver: Value, frame: Frame) -> Value:
-        """A function found on a class, as the object sees it."""
-        if isinstance(method, Bound) and isinstance(method.function, External):
-            name = method.function.name
-            if name in PROPERTIES:
-                return self.interpreter.calls.call(method.receiver, Arguments((receiver,)), None, frame)
-            if name == "builtins.staticmethod":
-                return method.receiver
-            if name == "builtins.classmethod":
-                cls = Class(receiver.cls) if isinstance(receiver, Instance) else receiver
-                return Bound(method.receiver, cls)
-        if isinstance(receiver, Class):
-            return method
-        return Bound(method, receiver)
 
     def _search_methods(self, instance: Instance, name: str) -> None:
         """Run the methods that assign an attribute that the constructor sets to nothing, to learn its kind."""

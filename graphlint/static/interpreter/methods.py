@@ -184,13 +184,13 @@ class Methods:
         instance = receiver.receiver
         if not isinstance(instance, (Instance, Class)):
             return UNKNOWN
-        classes, heap = self.interpreter.classes, self.interpreter.heap
+        classes, bind = self.interpreter.classes, self.interpreter.attributes.bind
         cls = instance.cls if isinstance(instance, Instance) else instance.definition
         if name == "__call__" and receiver.after not in classes.order(cls):  # of a metaclass
             return self.interpreter.instances.make(cls, arguments, node, frame)
         method = classes.method(cls, name, receiver.after)
         if method is not None:
-            bound = union(heap.bind(m, instance, frame) for m in members(method))
+            bound = union(bind(m, instance, frame) for m in members(method))
             return self.interpreter.calls.call(bound, arguments, node, frame)
         if not isinstance(instance, Instance):
             return UNKNOWN
@@ -234,7 +234,7 @@ class Methods:
             frame.sink.applied.setdefault(Class(cls))
         takes_context = self.interpreter.classes.method(cls, "setup_context") is None
         given = arguments.prepend(self.interpreter.classes.applied_as(cls)) if takes_context else arguments
-        bound = union(self.interpreter.heap.bind(member, Class(cls), frame) for member in members(forward))
+        bound = union(self.interpreter.attributes.bind(member, Class(cls), frame) for member in members(forward))
         return self.interpreter.calls.call(bound, given, node, frame)
 
 

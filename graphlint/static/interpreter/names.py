@@ -18,7 +18,7 @@ from graphlint.static.index.parts import is_filled_later, rebinding, rebound_in
 from graphlint.static.interpreter import registries
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import assignments_in, names_in, walk
-from graphlint.values import NONE, UNKNOWN, Const, External, Host, Mapping, Sequence, Value, members, union
+from graphlint.values import NONE, UNKNOWN, Arguments, Const, External, Host, Mapping, Sequence, Value, members, union
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -35,6 +35,8 @@ _KNOWN: dict[str, Value] = {
 }
 # Where a name may get a value.
 _BOUND = r"(?m)(?:^|[,;:(\[*]|\b(?:def|class|import|as|for|global)\b)\s*{name}\b"
+# What is empty at first, and what it may hold once a function has put something in.
+_EMPTY: dict[Value, Value] = {Mapping(): Mapping(other=UNKNOWN), Sequence("list", ()): Sequence("list", None, UNKNOWN)}
 _STAR = Holds(["import *"])
 
 
@@ -60,6 +62,8 @@ class Names:
                 return held
         if name == frame.function.code.name and frame.function.closure:
             return frame.function
+        if name == "__name__" and frame.function.code is MODULE_CODE:
+            return union((Const(frame.module.name), Const("__main__")))  # it may be run as a script
         given = self.interpreter.heap.modes.switches.value(frame.module, name, frame.around)
         return self.resolve(frame.module, name) if given is None else given
 
@@ -68,11 +72,11 @@ class Names:
         found = self.member(module, name)
         if found is not None:
             return found
-        if name in _BUILTINS:
-            return External(f"builtins.{name}")
         if name == "__name__":
             return Const(module.name)
-        return UNKNOWN
+        if name == "__package__":
+            return Const(module.name if module.is_package else module.name.rpartition(".")[0])
+        return External(f"builtins.{name}") if name in _BUILTINS else UNKNOWN
 
     def member(self, module: Module, name: str) -> Value | None:
         """What a module binds a name to; None if it does not."""
@@ -114,8 +118,8 @@ class Names:
             # `try: from x import f` with `except ImportError: f = None` means f where there is one.
             found = known + [v for v in found if v not in known and v not in (UNKNOWN, NONE)]
         value = self.mutated(module, name, union(found))
-        if value == Mapping() and is_filled_later(module, name):
-            value = Mapping(other=UNKNOWN)
+        if value in _EMPTY and is_filled_later(module, name):
+            value = _EMPTY[value]
         if name in rebound_in(module):
             if name in index.functions:
                 value = union((value, *self._rebound(module, name, value)))
@@ -226,13 +230,24 @@ class Names:
                 inner = self.module_value(f"{source.module.name}.{member}")
                 if not isinstance(inner, External):
                     return inner
-            getter = source.module.index.functions.get("__getattr__")
-            return UNKNOWN if getter or source.module.is_empty else External(f"{source.module.name}.{member}")
+            if source.module.is_empty or "__getattr__" in source.module.index.functions:
+                return self._given(source.module, member)
+            return External(f"{source.module.name}.{member}")
         if isinstance(source, PackageValue):
             return self.module_value(f"{source.name}.{member}")
         if isinstance(source, External):
             return self.external(f"{source.name}.{member}")
         return UNKNOWN
+
+    def _given(self, module: Module, name: str) -> Value:
+        """What the `__getattr__` of a module gives for a name that it does not bind, as those do that import late."""
+        key = (module, name)
+        if key not in self.globals:
+            self.globals[key] = UNKNOWN  # for whoever asks while this is worked out
+            function = self.function(module.index.functions.get("__getattr__", []))
+            frame = self.module_frame(module, 1)
+            self.globals[key] = self.interpreter.calls.call(function, Arguments((Const(name),)), None, frame)
+        return self.globals[key]
 
     def external(self, name: str) -> Value:
         """A dotted name outside the project, or what the project knows it as."""

@@ -17,7 +17,7 @@ from graphlint.static.index.module import ClassDefinition, Module, nested_class
 from graphlint.static.index.parts import filled, filling, parts_with, spelling, writes_in
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.lowering import lower_expression
-from graphlint.static.syntax.traversal import assignments_in, last_name, names_in
+from graphlint.static.syntax.traversal import assignments_in, last_name, names_in, walk
 from graphlint.values import UNKNOWN, Arguments, Const, Mapping, Sequence, Union, Value, members
 
 if TYPE_CHECKING:
@@ -112,9 +112,11 @@ def _register(interpreter: Interpreter, home: Module, roots: set[str], held: Val
             code = definition.code if any(user.holds(definition.segment, root) for root in roots) else None
             if code is not None and any(registers(decorator, user) for decorator in code.decorators):
                 interpreter.names.definition(definition)
-        for segment in user.index.statements if user is not home else ():  # its own are run with what they fill
-            if any(user.holds(segment, root) for root in roots):
-                for statement in user.lowered(segment):
+        # Statements of its own that fill it by its name are run with it.
+        spelt = roots & home.index.functions.keys() if user is home else roots
+        for segment in user.index.statements:
+            if any(user.holds(segment, root) for root in spelt):
+                for statement in walk(user.lowered(segment)):  # it may stand in an `if` that asks for a package
                     if isinstance(statement, ir.Evaluate) and registers(statement.value, user):
                         interpreter.block((statement,), interpreter.names.module_frame(user, segment.first))
     for base in home.index.classes.values() if AT_BIRTH in roots else ():

@@ -196,9 +196,10 @@ class Calls(Environment):
         if "builtins.classmethod" in kinds:
             return Closure(function, receiver=ClassRef(owner), is_bound=True)
         closure = Closure(function, None, receiver, receiver is not None, is_cached=not CACHES.isdisjoint(kinds))
-        if receiver is not None and "builtins.property" in kinds:
+        properties = {self.interpreter.lexicon.property_made_by(kind) for kind in kinds}
+        if receiver is not None and "properties" in properties:
             return self.run(closure, Arguments(), function.code, frame)
-        if isinstance(receiver, Instance) and "functools.cached_property" in kinds:
+        if isinstance(receiver, Instance) and "kept" in properties:
             receiver.attributes[definition.name] = self.run(closure, Arguments(), function.code, frame)
             return receiver.attributes[definition.name]
         return closure
