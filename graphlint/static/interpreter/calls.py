@@ -362,7 +362,7 @@ class Calls:
         self, target: ExternalObject, arguments: Arguments, node: ir.Call | None, frame: Frame
     ) -> Value:
         if target.cls == "functools.lru_cache":
-            return self.interpreter.decorators.call_cached(target, arguments, node, frame)
+            return self.interpreter.decorators.caches.call(target, arguments, node, frame)
         if target.cls in DISPATCHING:
             return self.dispatching.call(target, arguments, node, frame)
         if target.cls == PROMISED_CALLABLE:

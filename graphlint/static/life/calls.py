@@ -12,8 +12,8 @@ from graphlint.finding import Hop
 from graphlint.static.domain.program import Function, function_of
 from graphlint.static.domain.program import Instance as Promised
 from graphlint.static.index.module import ClassDefinition, Definition, Module
+from graphlint.static.interpreter.caching import CACHES
 from graphlint.static.interpreter.classes import Base
-from graphlint.static.interpreter.decorators import CACHES
 from graphlint.static.life.births import CACHED
 from graphlint.static.life.environment import Environment
 from graphlint.static.life.frames import MAX_AWAY, MAX_STEPS, Raised, Returned, Wearied

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 
@@ -331,7 +331,7 @@ class Pose(torch.Tensor):
 class Named(torch.Tensor):
     """One that says what is done with it."""
 
-    asked: list[str] = []
+    asked: ClassVar[list[str]] = []
 
     @classmethod
     def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

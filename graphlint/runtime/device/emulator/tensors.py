@@ -1,4 +1,7 @@
-"""Functions of tensors that look at the device or build on it in, stand-ins that know where a tensor lies out."""
+"""Functions of tensors that look at the device or build on it in, stand-ins that know where a tensor lies out.
+
+Long, because each of them answers in a way of its own.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.nn.parameter import UninitializedTensorMixin
+from torch.nn.parameter import is_lazy
 from torch.utils._device import DeviceContext, _device_constructors
 
 from graphlint.runtime.device.emulator.numbered import named
@@ -30,7 +33,7 @@ def _is_handled(tensor: torch.Tensor) -> bool:
 
     Those without a shape yet know the methods that they allow by the original ones.
     """
-    is_own = type(tensor).__torch_function__ is not _UNHANDLED and not isinstance(tensor, UninitializedTensorMixin)
+    is_own = type(tensor).__torch_function__ is not _UNHANDLED and not is_lazy(tensor)
     return is_own and torch._C._is_torch_function_enabled()
 
 
