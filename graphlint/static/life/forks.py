@@ -22,7 +22,7 @@ class Forks(Listener):
 
     tell: Tell
     streams: Streams
-    chosen: dict[Stream, Place] = field(default_factory=dict)  # where side streams were made current first
+    chosen: dict[Stream, Place] = field(default_factory=dict)  # where side streams were made current last
     ordered: set[Stream] = field(default_factory=set)  # that have waited for something
     early: dict[Stream, Place] = field(default_factory=dict)  # that read what was given before they waited
     own: dict[Stream, Place] = field(default_factory=dict)  # that read what the program itself writes
@@ -31,7 +31,7 @@ class Forks(Listener):
 
     def surrounded(self, manager: Object, place: Place) -> None:
         if self.streams.current:
-            self.chosen.setdefault(self.streams.current[-1], place)
+            self.chosen[self.streams.current[-1]] = place
 
     def worked(self, things: tuple[Thing, ...], place: Place) -> None:
         if any(thing.root.argument is not None and thing.root.made is None for thing in things):
@@ -51,8 +51,8 @@ class Forks(Listener):
     def _read(self, is_own: bool = False) -> None:
         """Note that the current stream reads what the function was given, or what the program has written."""
         stream = self.streams.now
-        is_early = isinstance(stream, Made) and stream in self.chosen and stream not in self.ordered
-        if is_early and self.ledger.capture is None and not self.is_synchronized:
+        has_waited = not is_own and (stream in self.ordered or self.is_synchronized)
+        if isinstance(stream, Made) and stream in self.chosen and self.ledger.capture is None and not has_waited:
             (self.own if is_own else self.early).setdefault(stream, self.chosen[stream])
 
     def answered(self, call: Call) -> None:
