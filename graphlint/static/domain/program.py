@@ -9,8 +9,10 @@ from typing import ClassVar
 from graphlint.finding import Span
 from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import defined_in
 from graphlint.values import Arguments, External, Value
 
+LOCALS = ".<locals>."  # what stands between the names of a function and of one within it
 CONTENT = "<content>"  # what an object that is a container holds
 ANY = "<any>"  # what is stored under names that are not known
 # The `type` of a device that is not the host: "cuda" as far as it is asked for, or that of another accelerator.
@@ -92,6 +94,31 @@ def function_of(definition: Definition, owner: ClassDefinition | None = None) ->
     if code is None:
         return None
     return Function(code, definition.module, definition.qualname, definition.segment.first, owner)
+
+
+@dataclass(slots=True, eq=False)
+class InnerDefinition(Definition):
+    """A function within another one, which makes it anew whenever it runs."""
+
+    around: Definition
+
+    @property
+    def code(self) -> ir.Code | None:
+        return _inner_code(self.around, self.name)
+
+
+def inner_definition(around: Definition, name: str) -> InnerDefinition | None:
+    """The function of a name that stands within another one."""
+    code = _inner_code(around, name)
+    if code is None:
+        return None
+    first, qualname = around.segment.first, f"{around.qualname}{LOCALS}{name}"
+    return InnerDefinition(around.module, name, qualname, around.segment, first + code.pos[0], around)
+
+
+def _inner_code(around: Definition, name: str) -> ir.Code | None:
+    code = around.code
+    return next((one for one in defined_in(code) if one.name == name), None) if code is not None else None
 
 
 def owner_of(definition: Definition) -> ClassDefinition | None:

@@ -16,6 +16,8 @@ from graphlint.static.syntax.trees import endings, nodes_in, tree_of
 
 # Imports that stand in functions are no part of an index: `from .models import Net`, as far as the module goes.
 _INNER = re.compile(r"^[ \t]+(?:from[ \t]+(\.*)([\w.]*)[ \t]+import\b|import[ \t]+([\w.]+))", re.MULTILINE)
+_MEMBERS = re.compile(r"^[ \t]+from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^(\n]+)", re.MULTILINE)
+_MEMBER = re.compile(r"(\w+)(?:[ \t]+as[ \t]+\w+)?[ \t]*(?:,|\)|#|$)", re.MULTILINE)
 
 
 class Settings:
@@ -82,6 +84,21 @@ def _imported(module: Module) -> tuple[str, ...]:
 def _inner(text: str) -> tuple[tuple[str, str, str], ...]:
     """The imports in functions: the dots and the module of `from`, or the module of a plain import."""
     return tuple(_INNER.findall(text))
+
+
+def members_asked(module: Module) -> Iterator[tuple[str, str]]:
+    """What a module takes from others by name, at its top or in a function: the module of each, and the name there."""
+    for imported in (one for several in module.index.imports.values() for one in several):
+        if imported.member is not None:
+            yield imported.module, imported.member
+    for dots, source, named in module.ask(_inner_members):
+        for member in _MEMBER.findall(named):
+            yield module.absolute(source, len(dots)), member
+
+
+def _inner_members(text: str) -> tuple[tuple[str, str, str], ...]:
+    """The imports of names in functions: the dots and the module, and the names as they are written."""
+    return tuple(_MEMBERS.findall(text))
 
 
 @remembered_in_run

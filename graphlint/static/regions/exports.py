@@ -12,9 +12,11 @@ from collections.abc import Collection, Iterable, Iterator, Set
 from pathlib import Path
 
 from graphlint.reading.questions import HoldsAny
+from graphlint.rulebook.lexicon import package_of
 from graphlint.rulebook.operations import FUNCTIONS
 from graphlint.static.domain.program import Instance, function_of
 from graphlint.static.findings.trials import set_apart
+from graphlint.static.index.imports import members_asked
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import called, segments_with
 from graphlint.static.index.roots import is_test
@@ -24,7 +26,7 @@ from graphlint.static.regions.drivers import is_driver
 from graphlint.static.regions.hosted import makes_on_host, works_on_host
 from graphlint.static.regions.training import losses, steps, training
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import called_name, calls_in, last_name, walk
+from graphlint.static.syntax.traversal import called_name, calls_in, is_one_of, last_name, walk
 from graphlint.values import NONE, UNKNOWN, External, Host, Sequence, Tensor, Union, Value, members
 
 MAX_HANDS = 6  # modules that hand on a name, one after the other
@@ -35,12 +37,15 @@ _CLASS_NAME = re.compile(r"([A-Z]+[a-z0-9]+){2,}[A-Z]*")
 _SCRIPT = HoldsAny(['"__main__"', "'__main__'"])
 
 
-def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path], captures: bool) -> tuple[str, ...]:
+def exported(
+    interpreter: Interpreter, files: Collection[Path], shown: Set[Path], captured: Collection[str]
+) -> tuple[str, ...]:
     """What may be captured by those who use these files, as `module:qualname`; not what is only `shown`.
 
     The modules of a package that exports nothing may be there to be imported one by one, for what nothing else calls,
-    unless the library captures by itself; so may those of other packages, for what the tests of these import so, and
-    what the library does not call where it captures. What somebody imports under the name of a reference is one.
+    unless the package is among those `captured` by their own code; so may those of other packages, for what the tests
+    of these import so, and what the library does not call where it captures. What somebody imports under the name of
+    a reference is one.
     """
     found_in = [interpreter.project.module_at(path) for path in files]
     modules = [m for m in found_in if m.path not in shown and interpreter.project.is_named(m)]
@@ -48,7 +53,8 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
     public = [module for module in modules if not is_test(module.name) and not _is_private(module.name, checks)]
     offered = {module.name: list(_operators(interpreter, module)) for module in public if module.is_package}
     found = dict.fromkeys(one for package in offered.values() for one in package)
-    for module in () if captures else public:
+    free = [module for module in public if outermost(module.name) not in captured]
+    for module in free:
         package = module.name.rpartition(".")[0]
         if not module.is_package and not offered.get(package) and not interpreter.project.ask(module.path, _SCRIPT):
             offering = (
@@ -59,11 +65,13 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
             found.update(dict.fromkeys(offering))
     inside = [one for one in public if any(_is_below(one.name, package) for package in offered if offered[package])]
     for one in _tried(interpreter, inside, map(interpreter.project.module_at, shown)):
-        if not (captures and is_called(interpreter, one.rpartition(":")[2], shown)):
+        module_name, _, name = one.partition(":")
+        if not (outermost(module_name) in captured and is_called(interpreter, name, shown)):
             found[one] = None
     own = [module for module in modules if not is_test(module.name)]
     found.update(dict.fromkeys(training(interpreter, own)))
-    found.update(dict.fromkeys(() if captures else (*steps(interpreter, own), *losses(interpreter, public))))
+    trained = [module for module in own if outermost(module.name) not in captured]
+    found.update(dict.fromkeys((*steps(interpreter, trained), *losses(interpreter, free))))
     references = {
         f"{origin.module}:{origin.member}"
         for module in found_in
@@ -74,13 +82,18 @@ def exported(interpreter: Interpreter, files: Collection[Path], shown: Set[Path]
     return tuple(one for one in found if one not in references)
 
 
+def outermost(module: str) -> str:
+    """The outermost package that a module lies in; none for a script, which stands beside others."""
+    return package_of(module) if "." in module else ""
+
+
 def _is_below(module: str, package: str) -> bool:
     return module.startswith(f"{package}.")
 
 
 def _tried(interpreter: Interpreter, public: Iterable[Module], trying: Iterable[Module]) -> Iterator[str]:
     """The functions of modules that tests, benchmarks and examples import one by one, as those who use them do."""
-    asked = {(one.module, one.member) for module in trying for many in module.index.imports.values() for one in many}
+    asked = {pair for module in trying for pair in members_asked(module)}
     for module in public:
         if not module.is_package and any((module.name, name) in asked for name in module.index.functions):
             for one in _operators(interpreter, module):
@@ -154,6 +167,8 @@ def _sets_up(interpreter: Interpreter, definition: Definition) -> bool:
     setup, made = interpreter.lexicon.phases["setup"], ""
     if definition.code is not None and any(_describes(interpreter, one) for one in definition.code.decorators):
         return True
+    if _is_handed_to_describe(interpreter, definition):
+        return True
     match definition.code:
         case ir.Code(body=[*_, ir.Return(value=ir.Call() as given)]):
             made = called_name(given) or ""
@@ -170,8 +185,26 @@ def _feeds(interpreter: Interpreter, module: str) -> bool:
 
 def _describes(interpreter: Interpreter, decorator: ir.Expr) -> bool:
     """Whether a decorator hands a function to an operator that says what that gives: `@scale.register_fake`."""
-    called = decorator.func if isinstance(decorator, ir.Call) else decorator
-    return interpreter.lexicon.operators["describes"].match(last_name(called) or "") is not None
+    while isinstance(decorator, ir.Call):
+        decorator = decorator.func
+    return interpreter.lexicon.operators["describes"].match(last_name(decorator) or "") is not None
+
+
+def _is_handed_to_describe(interpreter: Interpreter, definition: Definition) -> bool:
+    """Whether a function is handed to what registers what an operator gives: `impl_abstract("lib::add", add_meta)`."""
+    module, name = definition.module, definition.name
+    return any(
+        isinstance(call, ir.Call)
+        and any(is_one_of(argument.value, {name}) for argument in call.arguments)
+        and _describes(interpreter, call)
+        for _, segment in segments_with(module, name, _is_argument)
+        for call in walk(tuple(module.lowered(segment)))
+    )
+
+
+def _is_argument(text: str, at: int, end: int) -> bool:
+    """Whether a name may be an argument of a call."""
+    return text[end : end + 1] in {",", ")"} and text[at - 1 : at] in {" ", "("}
 
 
 def origin_of(interpreter: Interpreter, module: Module, name: str) -> Definition | ClassDefinition | None:

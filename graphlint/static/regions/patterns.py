@@ -1,15 +1,28 @@
-"""Patterns of names in, the functions out that they mean: `module:qualname`, with globs on both sides of the colon."""
+"""Patterns of names in, the functions out that they mean: `module:qualname`, with globs on both sides of the colon.
+
+A function within another one is meant as Python calls it: `patch_layers.<locals>.forward`. It is what it is once the
+one around it has run.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase, translate
 from pathlib import Path
 
 from graphlint.errors import UsageError, nearest
-from graphlint.static.domain.program import Bound, Function, Instance, function_of
+from graphlint.static.domain.contexts import Context, Frame, Mode
+from graphlint.static.domain.program import (
+    LOCALS,
+    Bound,
+    Function,
+    InnerDefinition,
+    Instance,
+    function_of,
+    inner_definition,
+)
 from graphlint.static.index.module import ClassDefinition, Definition, Module, nested_class
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax.remembered import remembered
@@ -41,6 +54,8 @@ class Named:
 
     def callee(self, interpreter: Interpreter) -> tuple[Value, Instance | None]:
         """What a call of it goes to, with its decorators, and the object that it is called on."""
+        if isinstance(self.definition, InnerDefinition):
+            return _made(interpreter, self.definition), None
         method = interpreter.names.definition(self.definition, self.defined_in)
         if self.owner is None or isinstance(method, Bound):
             return method, None
@@ -91,6 +106,9 @@ def functions_in(interpreter: Interpreter, module: Module, qualname: str) -> lis
     if is_glob(qualname):
         matches = dict.fromkeys(d.qualname for d in index.all_functions() if fnmatchcase(d.qualname, qualname))
         return [named for name in matches for named in functions_in(interpreter, module, name)]
+    outer, inner, name = qualname.rpartition(LOCALS)
+    if inner:
+        return list(_inner(interpreter, module, outer, name))
     if qualname in index.functions:
         return [Named(module, qualname, one) for one in interpreter.names.alternatives(index.functions[qualname])]
     *path, last = qualname.split(".")
@@ -105,6 +123,26 @@ def functions_in(interpreter: Interpreter, module: Module, qualname: str) -> lis
             if definitions:
                 return [Named(module, f"{owner.qualname}.{name}", definitions[-1], found[0], owner)]
     return []
+
+
+def _inner(interpreter: Interpreter, module: Module, outer: str, name: str) -> Iterator[Named]:
+    """The functions of a name within those that a qualified name means."""
+    for around in functions_in(interpreter, module, outer):
+        found = inner_definition(around.definition, name)
+        if found is not None:
+            yield Named(module, f"{outer}{LOCALS}{name}", found)
+
+
+def _made(interpreter: Interpreter, definition: InnerDefinition) -> Value:
+    """The function that the one around it makes when it runs, with what it holds from there."""
+    around = function_of(definition.around)
+    if around is not None:
+        context = Context(f"{around.module.name}:{around.qualname}", str(around.module.path))
+        frame = Frame(around, context, Mode.OUTSIDE, 0)
+        interpreter.block(around.code.body, frame)
+        if definition.name in frame.env:
+            return frame.env[definition.name]
+    return interpreter.names.definition(definition)
 
 
 def is_glob(name: str) -> bool:

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator
 
 from graphlint.rulebook.lexicon import package_of
 from graphlint.static.domain.callers import calls_by_name
+from graphlint.static.domain.program import inner_definition
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.index.parts import WORD, called, segments_with
 from graphlint.static.index.roots import is_test
@@ -25,7 +26,15 @@ from graphlint.static.regions.drivers import is_driver
 from graphlint.static.regions.exports import is_called, origin_of, takes_tensors
 from graphlint.static.regions.inherited import inherited_passes
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, calls_in, last_name, walk
+from graphlint.static.syntax.traversal import (
+    assignments_in,
+    assignments_to,
+    calls_in,
+    is_one_of,
+    last_name,
+    names_in,
+    walk,
+)
 
 PASSES = frozenset({"apply", "forward"})  # what the methods begin with that run what an object is for
 _PUT_IN = re.compile(r"^[ \t]*([A-Za-z_]\w*)(?:\.\w+)*\.\w+ = (\w+)[ \t]*$", re.MULTILINE)
@@ -55,15 +64,30 @@ def replacing(interpreter: Interpreter, modules: Iterable[Module]) -> Iterator[s
 
 
 def _put_in(interpreter: Interpreter, module: Module) -> Iterator[tuple[Definition, None, str]]:
-    """The functions of a module that another package has from it, as `attention.forward = own_forward` says.
+    """The functions of a module that another package has from it, as `attention.forward = own_forward` says, and those
+    that functions make to put them there.
 
     A script that asks for no graphs itself puts nothing into captures.
     """
     if any(map(interpreter.lexicon.phases["eager"].match, _SWITCHED_ON.findall(module.text))):
         return
     for root, name in dict.fromkeys(_PUT_IN.findall(module.text)):
-        if name in module.index.functions and _is_elsewhere(interpreter, module, root):
+        if not _is_elsewhere(interpreter, module, root):
+            continue
+        if name in module.index.functions:
             yield module.index.functions[name][-1], None, name
+        for definition in _made_for(module, root, name):
+            yield definition, None, definition.qualname
+
+
+def _made_for(module: Module, root: str, name: str) -> Iterator[Definition]:
+    """The functions of a name that others make, and put into what a name stands for."""
+    for around in module.index.all_functions():
+        inner = inner_definition(around, name) if module.holds(around.segment, f" = {name}") else None
+        if inner is not None and around.code is not None:
+            put = (one.targets for one in assignments_in(around.code) if is_one_of(one.value, {name}))
+            if any(isinstance(target, ir.Attribute) and root in names_in(target) for many in put for target in many):
+                yield inner
 
 
 def _put_on(interpreter: Interpreter, module: Module) -> Iterator[Definition]:

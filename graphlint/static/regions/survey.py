@@ -11,11 +11,11 @@ from graphlint.finding import Region
 from graphlint.static.domain.contexts import OpenRegion
 from graphlint.static.findings.collect import gather
 from graphlint.static.findings.makers import named_for_device
-from graphlint.static.index.module import ClassDefinition
+from graphlint.static.index.module import Module
 from graphlint.static.index.roots import is_test
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.regions.compiled import compiled
-from graphlint.static.regions.exports import exported, only_shown
+from graphlint.static.regions.exports import exported, only_shown, outermost
 from graphlint.static.regions.holes import find_holes
 from graphlint.static.regions.plain import plain_models
 from graphlint.static.regions.proposals import propose_targets, runs_anything
@@ -64,7 +64,9 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     packages = {base.partition(".")[0] for cls in whole for base in interpreter.classes.external_bases(cls)}
     known = {"builtins", *interpreter.lexicon.libraries["catalogued"], *sys.stdlib_module_names}
     captured = [interpreter.project.module_at(path) for path in files if path not in shown]
-    offered = tuple(one for one in exported(interpreter, files, shown, bool(own)) if one not in reached.functions)
+    captures = gather(own, interpreter)
+    capturing = _capturing(interpreter, own, captures.functions, captured)
+    offered = tuple(one for one in exported(interpreter, files, shown, capturing) if one not in reached.functions)
     offered = named_for_device(offered, interpreter.lexicon)
     run_elsewhere = replacing(interpreter, (one for one in captured if not is_test(one.name)))
     known_by_now = {*reached.functions, *offered, *found}
@@ -75,7 +77,7 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     if is_engine:  # it runs what it offers, but for the models, of which the others of them are no better
         offered = tuple(one for one in offered if one not in found)
     ordered = sorted(found.keys() - offered, key=lambda entry: (-found[entry], entry))
-    captures_models = bool(rows_for(interpreter)) or _reaches(own, models.parts, interpreter)
+    captures_models = bool(rows_for(interpreter)) or not captures.functions.isdisjoint(map(entry_of, models.parts))
     return Survey(
         len(files),
         tuple(sorted({one.region for one in opened})),
@@ -90,8 +92,15 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     )
 
 
-def _reaches(regions: Iterable[OpenRegion], models: Iterable[ClassDefinition], interpreter: Interpreter) -> bool:
-    return not gather(regions, interpreter).functions.isdisjoint(map(entry_of, models))
+def _capturing(
+    interpreter: Interpreter, own: Iterable[OpenRegion], reached: Iterable[str], modules: Iterable[Module]
+) -> Set[str]:
+    """The outermost packages that capture by themselves, or are captured by what does: what lies beside these in the
+    same folder is another library. A script stands for all that is beside it.
+    """
+    names = {interpreter.project.module_at(Path(one.region.path)).name for one in own}
+    found = {outermost(name) for name in (*names, *(one.partition(":")[0] for one in reached))}
+    return found if "" not in found else {outermost(module.name) for module in modules}
 
 
 def _is_beside(region: Region, interpreter: Interpreter, shown: Set[Path]) -> bool:
