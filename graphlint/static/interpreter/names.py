@@ -230,23 +230,24 @@ class Names:
                 inner = self.module_value(f"{source.module.name}.{member}")
                 if not isinstance(inner, External):
                     return inner
-            if source.module.is_empty or "__getattr__" in source.module.index.functions:
-                return self._given(source.module, member)
-            return External(f"{source.module.name}.{member}")
+            getter = source.module.index.functions.get("__getattr__")
+            if getter is not None:
+                return self._given(source.module, getter, member)
+            return UNKNOWN if source.module.is_empty else External(f"{source.module.name}.{member}")
         if isinstance(source, PackageValue):
             return self.module_value(f"{source.name}.{member}")
         if isinstance(source, External):
             return self.external(f"{source.name}.{member}")
         return UNKNOWN
 
-    def _given(self, module: Module, name: str) -> Value:
+    def _given(self, module: Module, getter: list[Definition], name: str) -> Value:
         """What the `__getattr__` of a module gives for a name that it does not bind, as those do that import late."""
         key = (module, name)
         if key not in self.globals:
             self.globals[key] = UNKNOWN  # for whoever asks while this is worked out
-            function = self.function(module.index.functions.get("__getattr__", []))
-            frame = self.module_frame(module, 1)
-            self.globals[key] = self.interpreter.calls.call(function, Arguments((Const(name),)), None, frame)
+            frame = self.module_frame(module, getter[-1].segment.first)
+            given = self.interpreter.calls.call(self.function(getter), Arguments((Const(name),)), None, frame)
+            self.globals[key] = UNKNOWN if given == NONE else given
         return self.globals[key]
 
     def external(self, name: str) -> Value:
