@@ -1237,6 +1237,52 @@ def test_a_call_on_an_object_may_be_one_of_another_class(
     assert expected == [str(found.confidence) for found in report.findings]
 
 
+_FIELDS = """
+# file: flags.py
+class Field:
+    def __init__(self):
+        self.is_off = False
+
+    def get(self, x):
+        return x * 2 if self.is_off else x
+
+    def turn(self, is_off):
+        self.is_off = is_off
+
+class Flags:
+    FAST = Field()
+    SMALL = Field()
+
+flags = Flags()
+# file: serve.py
+import torch
+from flags import flags
+
+class Runner:
+    def __init__(self):
+        self.x = torch.ones(8, device="cuda")
+
+    def capture(self):
+        flags.{early}.turn(True)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = flags.FAST.get(self.x)
+
+    def run(self, x):
+        self.x.copy_(x)
+        flags.{late}.turn(x.shape[0] > 4)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(("early", "late", "is_told"), [("FAST", "FAST", True), ("FAST", "SMALL", False)])
+def test_constants_of_several_names_are_several_objects(tmp_path: Path, early: str, late: str, is_told: bool) -> None:
+    """What is called on one of them says nothing of another one."""
+    report = analyse(tmp_path, _FIELDS.format(early=early, late=late)).report
+    assert is_told is ("GL402" in {found.code for found in report.findings})
+
+
 _LENT = """
 import torch
 
