@@ -669,12 +669,13 @@ class Encoder(nn.Module):
 """
 
 
-def test_what_is_named_for_another_device_is_no_candidate_beside_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize("device", ["npu", "mlx", "openvino"])
+def test_what_is_named_for_another_device_is_no_candidate_beside_others(tmp_path: Path, device: str) -> None:
     """Unless all of it is: then it is a project for that device."""
-    mixed = survey(write(tmp_path / "mixed", DEVICES.format(one="decoder_npu", other="encoder_gpu")))
+    mixed = survey(write(tmp_path / "mixed", DEVICES.format(one=f"decoder_{device}", other="encoder_gpu")))
     assert mixed.models == ("serve.encoder_gpu:Encoder.forward",)
-    alike = survey(write(tmp_path / "alike", DEVICES.format(one="decoder_npu", other="encoder_npu")))
-    assert alike.models == ("serve.decoder_npu:Decoder.forward", "serve.encoder_npu:Encoder.forward")
+    alike = survey(write(tmp_path / "alike", DEVICES.format(one=f"decoder_{device}", other=f"encoder_{device}")))
+    assert alike.models == (f"serve.decoder_{device}:Decoder.forward", f"serve.encoder_{device}:Encoder.forward")
 
 
 @pytest.mark.parametrize(("name", "is_offered"), [("reference_attention", False), ("attention", True)])

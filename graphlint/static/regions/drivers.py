@@ -5,7 +5,7 @@ stands between the user and a model. What a kernel language runs by its own comp
 outside of that it only raises, as does what Python itself refuses. A function of its own that takes a copy of the host
 by its name, `lengths_cpu`, makes an array of a tensor, gives a module that it has made, keeps several numbers that it
 reads in a table, reads a clock or frees memory, works there on purpose; in a method of a model, the same is likelier a
-mistake.
+mistake. What gives nothing and changes nothing only looks: it refuses what it is handed, or tells somebody of it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, calls_in, children, is_one_of, names_in, walk
-from graphlint.values import External, members
+from graphlint.static.syntax.traversal import assignments_to, calls_in, children, is_one_of, last_name, names_in, walk
+from graphlint.values import External, ExternalObject, members
 
 _NUMBERS = ("bool", "float", "int", "str")
 _ARRAY = "host-array"
 _COPIED = (_ARRAY, "host-tensor")  # what methods give that copy from the device
 _READ = ("list", "number")  # what methods give that read from it
 _OF_HOST = "math."
+_SHOWN = "tensor-printing"
 _DEPTH = 4  # of names for names
 
 
@@ -58,6 +59,8 @@ def _works_for_host(interpreter: Interpreter, code: ir.Code, module: Module) -> 
         return True
     if _manages(interpreter, code, module) or _goes_through_devices(interpreter, code, module):
         return True
+    if _only_looks(interpreter, code, module):
+        return True
     for part in walk(code.body):
         match part:
             case ir.Call(func=ir.Attribute(attr=method)):
@@ -84,6 +87,41 @@ def _manages(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
         if isinstance(called, External) and any(names.match(called.name) for names in named):
             return True
     return False
+
+
+def _only_looks(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    """Whether a function gives nothing, binds nothing but names of its own, and calls only to tell somebody."""
+    is_looking = False
+    for part in walk(code.body):
+        match part:
+            case ir.Return(value=ir.Literal(value=None) | None):
+                pass
+            case ir.Raise() | ir.Assert():
+                is_looking = True
+            case ir.Evaluate(value=ir.Call(func=func)) if _tells(interpreter, func, module):
+                is_looking = True
+            case ir.Evaluate(value=ir.Literal()):
+                pass
+            case ir.Assign(targets=targets) if all(isinstance(one, (ir.Display, ir.Name)) for one in targets):
+                pass
+            case ir.Call(func=func) if (last_name(func) or "").endswith("_"):  # in place
+                return False
+            case ir.Return() | ir.Yield() | ir.Evaluate() | ir.Assign() | ir.AugAssign() | ir.Define() | ir.With():
+                return False
+    return is_looking
+
+
+def _tells(interpreter: Interpreter, func: ir.Expr, module: Module) -> bool:
+    """Whether a call shows somebody what it is handed, as `print` and loggers do, or is named for a warning."""
+    if interpreter.lexicon.host_state["looks"].match(last_name(func) or ""):
+        return True
+    called = interpreter.static_value(func, module)
+    name = called.name if isinstance(called, External) else ""
+    if isinstance(func, ir.Attribute) and not name:
+        held = interpreter.static_value(func.value, module)
+        name = f"{held.cls}.{func.attr}" if isinstance(held, ExternalObject) else ""
+    operation = interpreter.catalogue.find(name) if name else None
+    return operation is not None and any(one.name == _SHOWN for one in operation.effects)
 
 
 def _goes_through_devices(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
