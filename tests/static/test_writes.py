@@ -1283,6 +1283,46 @@ def test_constants_of_several_names_are_several_objects(tmp_path: Path, early: s
     assert is_told is ("GL402" in {found.code for found in report.findings})
 
 
+_SIZED = """
+import torch
+
+class Runner:
+    def __init__(self, use_cuda_graph, is_small):
+        self.rows, self.use_cuda_graph, self.is_small = 4, use_cuda_graph, is_small
+        self.x = torch.ones(8, device="cuda")
+
+    def step(self):
+        rows = self.rows
+        size = {chosen}
+        return self.x[:size] * 2
+
+    def capture(self):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.step()
+
+    def run(self, x):
+        self.x.copy_(x)
+        self.rows = int(x[0])
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "is_told"),
+    [
+        ("self.x.shape[0] if self.use_cuda_graph else rows", False),
+        ("rows if not self.use_cuda_graph else self.x.shape[0]", False),
+        ("rows if self.use_cuda_graph else self.x.shape[0]", True),
+        ("self.x.shape[0] if self.is_small else rows", True),
+    ],
+)
+def test_what_is_chosen_without_graphs_is_read_by_none(tmp_path: Path, chosen: str, is_told: bool) -> None:
+    report = analyse(tmp_path, _SIZED.format(chosen=chosen)).report
+    assert is_told is ("GL402" in {found.code for found in report.findings})
+
+
 _LENT = """
 import torch
 
