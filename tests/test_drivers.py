@@ -54,6 +54,14 @@ class Model(nn.Module):
 
     def forward(self, x, prompts=None, tokenizer=None, mode="sum"):
         {forward}
+
+    def listed(self, value):
+        if torch.is_tensor(value):
+            value = value.cpu().tolist()
+        return value if isinstance(value, list) else [value]
+
+    def doubled(self, value):
+        return value * 2
 """
 ALONE = {
     "a clock": "start = time.perf_counter()\n    y = x * 2\n    print(time.perf_counter() - start)\n    return y",
@@ -162,6 +170,21 @@ def named(folder: Path, text: str, name: str) -> bool:
 @pytest.mark.parametrize("form", ["texts", "a tokenizer", "pictures"])
 def test_a_method_may_do_so_for_the_model(tmp_path: Path, form: str) -> None:
     assert "Model.forward" not in offered(tmp_path, HOST[form], is_inner=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_offered"),
+    [
+        ("return self.listed(x * 2)", False),
+        ("y = self.listed(x * 2)\n    return y", False),
+        ("return self.doubled(x)", True),
+    ],
+)
+def test_a_model_whose_own_method_brings_all_to_the_host_is_not_proposed(
+    tmp_path: Path, body: str, is_offered: bool
+) -> None:
+    """As what measures the quality of pictures does: it gives a list of scores."""
+    assert ("Model.forward" in offered(tmp_path, body)) is is_offered
 
 
 @pytest.mark.parametrize("form", DEVICE)
