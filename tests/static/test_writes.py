@@ -1283,6 +1283,17 @@ def test_constants_of_several_names_are_several_objects(tmp_path: Path, early: s
     assert is_told is ("GL402" in {found.code for found in report.findings})
 
 
+@pytest.mark.parametrize(("method", "expected"), [("__set_name__", []), ("set_label", ["high"])])
+def test_a_field_is_one_of_many(tmp_path: Path, method: str, expected: list[str]) -> None:
+    """What is told its name in a class has one object for each of these: another one may have been written."""
+    text = _FIELDS.format(early="FAST", late="FAST")
+    text = text.replace(
+        "    def get(", f"    def {method}(self, owner, name):\n        self.name = name\n\n    def get(", 1
+    )
+    report = analyse(tmp_path, text).report
+    assert expected == [str(one.confidence) for one in report.findings if one.code == "GL402"]
+
+
 _SIZED = """
 import torch
 
