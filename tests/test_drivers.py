@@ -16,6 +16,7 @@ from serve.ops import step
 # file: serve/ops.py
 import functools
 import gc
+import logging
 import math
 import time
 
@@ -24,6 +25,8 @@ import torch
 from PIL import Image
 from torch import nn
 from tqdm import tqdm
+
+logger = logging.getLogger(__name__)
 
 def builtin(function):
     @functools.wraps(function)
@@ -51,6 +54,14 @@ class Model(nn.Module):
 
     def forward(self, x, prompts=None, tokenizer=None, mode="sum"):
         {forward}
+
+    def listed(self, value):
+        if torch.is_tensor(value):
+            value = value.cpu().tolist()
+        return value if isinstance(value, list) else [value]
+
+    def doubled(self, value):
+        return value * 2
 """
 ALONE = {
     "a clock": "start = time.perf_counter()\n    y = x * 2\n    print(time.perf_counter() - start)\n    return y",
@@ -59,6 +70,8 @@ ALONE = {
     "memory of the host": "if not x.is_pinned():\n        x = x * 2\n    return x",
     "what it brings there first": "x = x.cpu()\n    x = x * 2\n    return x.cuda()",
     "what it hands to another library": "rows = np.histogram(x.float().cpu().numpy())\n    return x * len(rows)",
+    "what it refuses": "if not torch.isfinite(x).all():\n        raise ValueError(f'{x} is not finite')",
+    "what it shows": "low, high = x.min(), x.max()\n    print(low, high)\n    logger.info('%s', high)",
     "several devices": (
         "for one in range(4):\n        with torch.cuda.device(one):\n            x = x * 2\n    return x"
     ),
@@ -78,6 +91,9 @@ HOST = {
     ),
 }
 DEVICE = {
+    "what it changes besides": "print(x.shape)\n    x.mul_(2)",
+    "what it fills besides": "print(x.shape)\n    x[0] = 2",
+    "what it hands on besides": "print(x.shape)\n    timed(x)",
     "one device": "for one in range(4):\n        with torch.cuda.device(0):\n            x = x * one\n    return x",
     "a time that is handed in": "time = x * 2\n    return time + math.pi",
     "what it takes": "for row in range(len(prompts) // 4):\n        x = x * row / 4\n    return x",
@@ -135,6 +151,7 @@ def test_what_makes_objects_of_files_is_not_proposed(tmp_path: Path, text: str, 
         ("torch_scale", False), ("naive_scale", False), ("naively_scaled", True), ("quantize_weights", False),
         ("measure_latency", False), ("output_check", False), ("index_build", False), ("get_batch_for_rank", False),
         ("broadcast_data", False), ("pad_packed_sequences", False), ("generate_position_ids", False),
+        ("pad_across_processes", False), ("scale_meta", False), ("scale_abstract", False), ("metascale", True),
         ("scale", True), ("torchscale", True), ("quantize", True), ("measure", True), ("rebuilt", True), ("pad", True),
     ],
 )  # fmt: skip
@@ -153,6 +170,21 @@ def named(folder: Path, text: str, name: str) -> bool:
 @pytest.mark.parametrize("form", ["texts", "a tokenizer", "pictures"])
 def test_a_method_may_do_so_for_the_model(tmp_path: Path, form: str) -> None:
     assert "Model.forward" not in offered(tmp_path, HOST[form], is_inner=True)
+
+
+@pytest.mark.parametrize(
+    ("body", "is_offered"),
+    [
+        ("return self.listed(x * 2)", False),
+        ("y = self.listed(x * 2)\n    return y", False),
+        ("return self.doubled(x)", True),
+    ],
+)
+def test_a_model_whose_own_method_brings_all_to_the_host_is_not_proposed(
+    tmp_path: Path, body: str, is_offered: bool
+) -> None:
+    """As what measures the quality of pictures does: it gives a list of scores."""
+    assert ("Model.forward" in offered(tmp_path, body)) is is_offered
 
 
 @pytest.mark.parametrize("form", DEVICE)

@@ -113,6 +113,7 @@ OTHERS = {
     "": "nothing",
     "Generator": "typing",
     "__post_init__": "a method of dataclasses",
+    "__set_name__": "a method of descriptors",
     "check": "a command of graphlint",
     "cuda_graph": "a keyword of what captures",
     "func": "a word that says nothing of a callee",

@@ -287,6 +287,66 @@ class Decoder:
     assert ([runs] if runs else []) == [target.runs for target in found.targets]
 
 
+NEAR = """
+# file: serve/__init__.py
+# file: serve/fast/__init__.py
+# file: serve/slow/__init__.py
+# file: serve/{runs}/run.py
+import torch
+from torch import nn
+
+{own}
+
+class Runner:
+    def capture(self, decoder, model, ids):
+        with torch.cuda.graph(torch.cuda.CUDAGraph()):
+            {called}(ids)
+# file: serve/fast/model.py
+from torch import nn
+
+class Layer(nn.Module):
+    def forward(self, ids):
+        return ids
+
+class FastDecoder(nn.Module):
+    def __init__(self):
+        self.layer = Layer()
+
+    def forward(self, ids):
+        return self.layer(ids)
+# file: serve/slow/model.py
+from torch import nn
+from serve.fast.model import Layer
+
+class SlowDecoder(nn.Module):
+    def __init__(self):
+        self.layer = Layer()
+
+    def forward(self, ids):
+        return self.layer(ids)
+"""
+FAST, SLOW = "serve.fast.model:FastDecoder.forward", "serve.slow.model:SlowDecoder.forward"
+OWN = "class _Own(nn.Module):\n    def forward(self, ids):\n        return ids"
+
+
+@pytest.mark.parametrize(
+    ("runs", "own", "called", "expected"),
+    [
+        ("fast", "", "decoder", (FAST,)),
+        ("slow", "", "decoder", (SLOW,)),
+        ("", "", "decoder", (FAST, SLOW)),
+        ("fast", OWN, "model", (FAST,)),
+        ("", OWN, "model", ("serve.run:_Own.forward",)),
+    ],
+)
+def test_of_several_classes_those_that_are_near_are_the_target(
+    tmp_path: Path, runs: str, own: str, called: str, expected: tuple[str, ...]
+) -> None:
+    """In the package of the call; where it has none, in the very file."""
+    text = NEAR.format(runs=runs, own=own, called=called).replace("//", "/")
+    assert [expected] == [target.runs for target in survey(write(tmp_path, text)).targets]
+
+
 LIBRARY = """
 # file: kernels/__init__.py
 from kernels.ops import masked as masked, scaled, named, as_array, create_state, Wrapper
@@ -669,12 +729,13 @@ class Encoder(nn.Module):
 """
 
 
-def test_what_is_named_for_another_device_is_no_candidate_beside_others(tmp_path: Path) -> None:
+@pytest.mark.parametrize("device", ["npu", "mlx", "openvino"])
+def test_what_is_named_for_another_device_is_no_candidate_beside_others(tmp_path: Path, device: str) -> None:
     """Unless all of it is: then it is a project for that device."""
-    mixed = survey(write(tmp_path / "mixed", DEVICES.format(one="decoder_npu", other="encoder_gpu")))
+    mixed = survey(write(tmp_path / "mixed", DEVICES.format(one=f"decoder_{device}", other="encoder_gpu")))
     assert mixed.models == ("serve.encoder_gpu:Encoder.forward",)
-    alike = survey(write(tmp_path / "alike", DEVICES.format(one="decoder_npu", other="encoder_npu")))
-    assert alike.models == ("serve.decoder_npu:Decoder.forward", "serve.encoder_npu:Encoder.forward")
+    alike = survey(write(tmp_path / "alike", DEVICES.format(one=f"decoder_{device}", other=f"encoder_{device}")))
+    assert alike.models == (f"serve.decoder_{device}:Decoder.forward", f"serve.encoder_{device}:Encoder.forward")
 
 
 @pytest.mark.parametrize(("name", "is_offered"), [("reference_attention", False), ("attention", True)])

@@ -107,6 +107,12 @@ def test_a_function_serves_as_a_method() -> None:
     assert [condition.argument for condition in spread] == ["self", "repeats", "output_size"]
 
 
+@pytest.mark.parametrize("name", ["cat", "stack", "block_diag"])
+def test_what_takes_a_list_of_tensors_is_no_method(name: str) -> None:
+    assert found(f"torch.{name}").returns == "tensor"
+    assert CATALOGUE.find(f"torch.Tensor.{name}") is None
+
+
 def test_an_operation_in_place_returns_its_first_argument() -> None:
     """A trailing underscore means the same operation, written into the tensor itself."""
     assert found("torch.Tensor.add_").returns == found("torch.nn.functional.relu_").returns == "self"

@@ -13,6 +13,7 @@ from graphlint.rulebook.signatures import Operation, Parameter, parameters
 FUNCTIONS, TENSOR = "torch", "torch.Tensor"  # most methods of the one are functions of the other
 
 _READ = {"number": "scalar-readback", "int": "tensor-as-size", "size": "tensor-as-size"}
+_SEVERAL = "tensors"  # what a function calls the first of its parameters that takes a list of them: no tensor has it
 _ELEMENTWISE = frozenset({"elementwise", "promoted", "bool-tensor"})
 
 
@@ -116,7 +117,9 @@ class Catalogue:
     def _method(self, name: str) -> Operation | None:
         owner, _, member = name.rpartition(".")
         function = self.function(member) if owner == TENSOR else None
-        return _as_method(function, name) if function is not None else None
+        if function is None or (function.params and function.params[0].name == _SEVERAL):
+            return None
+        return _as_method(function, name)
 
     def _in_place(self, name: str) -> Operation | None:
         if not name.endswith("_") or name.endswith("__"):

@@ -117,3 +117,39 @@ def test_what_sets_up_a_model_that_nobody_knows_makes_tensors_where_the_block_sa
     text = LOADED.format(device=device, called=called)
     shown = analyse(tmp_path, text, regions=("model:Model.forward",)).shown
     assert is_told is ("GL202" in {code for _, _, code in shown})
+
+
+CHOSEN = """
+# file: model.py
+import torch
+
+class Base(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mask = torch.ones(4)
+
+    def forward(self, x):
+        return self.mask.to(x.device) * x
+
+class Model(Base):
+    pass
+
+class Other(torch.nn.Module):
+    pass
+# file: build.py
+import torch
+from model import Model, Other
+
+def build(kind={default}, device="cpu"):
+    with torch.device(device):
+        return kind()
+"""
+
+
+@pytest.mark.parametrize(("default", "is_told"), [("Other", True), ("Model", False), ("None", False)])
+def test_a_class_that_a_caller_may_choose_is_like_the_one_that_is_the_default(
+    tmp_path: Path, default: str, is_told: bool
+) -> None:
+    """Where there is none, an object of any class may be made in the block."""
+    shown = analyse(tmp_path, CHOSEN.format(default=default), regions=("model:Model.forward",)).shown
+    assert is_told is ("GL202" in {code for _, _, code in shown})

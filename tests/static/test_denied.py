@@ -84,3 +84,37 @@ def test_a_number_is_the_better_guess_where_one_is_promised(
     """A tensor that is surely handed in is told all the same."""
     text = _NUMBER.format(held=held, annotation=annotation, given=given)
     assert is_told is ("GL101" in {code for _, _, code in analyse(tmp_path, text).shown})
+
+
+_OTHER_MODEL = """
+# file: program.py
+import torch
+from torch import nn
+
+class Wide(nn.Module):
+    def forward(self, x):
+        return x * x.sum().item()
+
+class Other({base}):
+    def forward(self, x):
+        return x * len(x.tolist())
+
+def deep(model, x):
+    return model(x)
+
+def step(model: Wide, x: torch.Tensor):
+    if isinstance(model, Other):
+        return deep(model, x)
+    return x
+"""
+
+
+@pytest.mark.parametrize(("base", "is_told"), [("nn.Module", False), ("Wide", True)])
+def test_what_turns_out_to_be_another_model_is_not_the_one_that_was_promised(
+    tmp_path: Path, base: str, is_told: bool
+) -> None:
+    """Nothing is of two classes that have a pass each and are not derived from each other."""
+    found = analyse(tmp_path, _OTHER_MODEL.format(base=base), regions=("program:step",)).report.findings
+    told = {word for one in found for word in ("tolist", "item") if f".{word}()" in one.message}
+    assert told - {"tolist"} == ({"item"} if is_told else set())
+    assert is_told or "tolist" in told

@@ -338,6 +338,9 @@ class Model(torch.nn.Module):
         ("image_input is not None", False),
         ("not (image_input is None)", False),
         ("image_input is None", True),
+        ("need_vision.any()", False),
+        ("not need_vision.any()", True),
+        ("need_rows.any()", True),
         ("image_grid is not None", True),
     ],
 )
@@ -348,7 +351,7 @@ import torch
 
 class Model(torch.nn.Module):
     def forward(self, x: torch.Tensor, image_grid=None, **kwargs):
-        image_input = self.parsed(**kwargs)
+        image_input, need_vision, need_rows = self.parsed(**kwargs), self.flags(**kwargs), self.flags(**kwargs)
         if {asked}:
             x = x * x.max().item()
         return x

@@ -1237,6 +1237,103 @@ def test_a_call_on_an_object_may_be_one_of_another_class(
     assert expected == [str(found.confidence) for found in report.findings]
 
 
+_FIELDS = """
+# file: flags.py
+class Field:
+    def __init__(self):
+        self.is_off = False
+
+    def get(self, x):
+        return x * 2 if self.is_off else x
+
+    def turn(self, is_off):
+        self.is_off = is_off
+
+class Flags:
+    FAST = Field()
+    SMALL = Field()
+
+flags = Flags()
+# file: serve.py
+import torch
+from flags import flags
+
+class Runner:
+    def __init__(self):
+        self.x = torch.ones(8, device="cuda")
+
+    def capture(self):
+        flags.{early}.turn(True)
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = flags.FAST.get(self.x)
+
+    def run(self, x):
+        self.x.copy_(x)
+        flags.{late}.turn(x.shape[0] > 4)
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(("early", "late", "is_told"), [("FAST", "FAST", True), ("FAST", "SMALL", False)])
+def test_constants_of_several_names_are_several_objects(tmp_path: Path, early: str, late: str, is_told: bool) -> None:
+    """What is called on one of them says nothing of another one."""
+    report = analyse(tmp_path, _FIELDS.format(early=early, late=late)).report
+    assert is_told is ("GL402" in {found.code for found in report.findings})
+
+
+@pytest.mark.parametrize(("method", "expected"), [("__set_name__", []), ("set_label", ["high"])])
+def test_a_field_is_one_of_many(tmp_path: Path, method: str, expected: list[str]) -> None:
+    """What is told its name in a class has one object for each of these: another one may have been written."""
+    text = _FIELDS.format(early="FAST", late="FAST")
+    text = text.replace(
+        "    def get(", f"    def {method}(self, owner, name):\n        self.name = name\n\n    def get(", 1
+    )
+    report = analyse(tmp_path, text).report
+    assert expected == [str(one.confidence) for one in report.findings if one.code == "GL402"]
+
+
+_SIZED = """
+import torch
+
+class Runner:
+    def __init__(self, use_cuda_graph, is_small):
+        self.rows, self.use_cuda_graph, self.is_small = 4, use_cuda_graph, is_small
+        self.x = torch.ones(8, device="cuda")
+
+    def step(self):
+        rows = self.rows
+        size = {chosen}
+        return self.x[:size] * 2
+
+    def capture(self):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = self.step()
+
+    def run(self, x):
+        self.x.copy_(x)
+        self.rows = int(x[0])
+        self.graph.replay()
+        return self.y.clone()
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "is_told"),
+    [
+        ("self.x.shape[0] if self.use_cuda_graph else rows", False),
+        ("rows if not self.use_cuda_graph else self.x.shape[0]", False),
+        ("rows if self.use_cuda_graph else self.x.shape[0]", True),
+        ("self.x.shape[0] if self.is_small else rows", True),
+    ],
+)
+def test_what_is_chosen_without_graphs_is_read_by_none(tmp_path: Path, chosen: str, is_told: bool) -> None:
+    report = analyse(tmp_path, _SIZED.format(chosen=chosen)).report
+    assert is_told is ("GL402" in {found.code for found in report.findings})
+
+
 _LENT = """
 import torch
 

@@ -52,6 +52,8 @@ def _names_asked(test: ir.Expr) -> Iterator[str]:
 def _is_there(test: ir.Expr, holds: bool, named: re.Pattern[str], else_named: re.Pattern[str] | None = None) -> bool:
     """Whether a test says that there is something of some names, or nothing of others."""
     match test:
+        case ir.Call(func=ir.Attribute(value=ir.Name() | ir.Attribute() as asked, attr="any")):  # of a whole batch
+            return _is_there(asked, holds, named, else_named)
         case ir.Walrus(target=asked) | ir.Call(func=asked):
             return _is_there(asked, holds, named, else_named)
         case ir.Compare(left=asked, comparisons=[(sign, ir.Literal(value=0 | None))]) if sign in _MORE + _LESS:

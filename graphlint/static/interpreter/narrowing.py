@@ -14,6 +14,7 @@ from graphlint.rulebook.lexicon import Lexicon
 from graphlint.rulebook.operations import TENSOR
 from graphlint.static.domain.contexts import Context, Env, Frame, Key
 from graphlint.static.domain.program import Bound, Class, Function, Instance
+from graphlint.static.index.module import ClassDefinition
 from graphlint.static.interpreter import choices, grounds
 from graphlint.static.interpreter.names import loosened
 from graphlint.static.models.doubts import is_made_on_host
@@ -242,7 +243,7 @@ def _keep_objects(
     kept: list[Value] = []
     for member in members(value):
         answer = _is_one(interpreter, member, classes)
-        if isinstance(member, Unknown) and outcome:
+        if outcome and (isinstance(member, Unknown) or _is_other_model(interpreter, member, classes)):
             kept.extend(_instance_of(interpreter, cls, node, frame) for cls in classes)
         elif answer is None or answer is outcome:
             kept.append(member)
@@ -250,6 +251,25 @@ def _keep_objects(
         kept.extend(_instance_of(interpreter, cls, node, frame) for cls in classes)
     if kept:
         env[key] = union(kept)
+
+
+def _is_other_model(interpreter: Interpreter, value: Value, classes: Iterable[Value]) -> bool:
+    """Whether a value is promised to be a model, and none of these classes is a kind of it, but a model of its own.
+
+    Nothing is two models at once, so that the promise is what does not hold.
+    """
+    if not isinstance(value, Instance) or value.arguments is not None or not _computes(interpreter, value.cls):
+        return False
+    asked = [cls.definition for cls in classes if isinstance(cls, Class)]
+    order = interpreter.classes.order
+    return bool(asked) and all(
+        _computes(interpreter, one) and one not in order(value.cls) and value.cls not in order(one) for one in asked
+    )
+
+
+def _computes(interpreter: Interpreter, cls: ClassDefinition) -> bool:
+    """Whether a class is a module with a pass of its own."""
+    return "forward" in cls.methods and interpreter.classes.is_model(cls)
 
 
 def _keep_holders(

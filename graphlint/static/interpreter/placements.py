@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from graphlint.reading.questions import HoldsAny
 from graphlint.static.domain.contexts import Frame
-from graphlint.static.domain.program import Function, Instance
-from graphlint.static.index.module import Definition, Module, Segment
+from graphlint.static.domain.program import Class, Function, Instance
+from graphlint.static.index.module import ClassDefinition, Definition, Module, Segment
 from graphlint.static.index.parts import segments_with
 from graphlint.static.syntax import ir
 from graphlint.values import Arguments, DeviceName, Place, Value
@@ -103,14 +103,35 @@ class _Noted(Placements):
         self.is_open = False
 
     def unknown(self, node: ir.Call | None, arguments: Arguments | None, frame: Frame) -> None:
-        """A model is made out of a configuration: one that is given tensors is there already."""
+        """A model is made out of a configuration: one that is given tensors is there already.
+
+        A parameter that is a class unless a caller says otherwise stands for such as that one.
+        """
         if not _devices(frame.around) - {DeviceName(Place.HOST)}:
+            return
+        default = self._default(node, frame)
+        if default is not None:
+            order = self.interpreter.classes.order(default)
+            makers = (one.methods.get("__init__") for one in order if isinstance(one, ClassDefinition))
+            maker = next((one[-1] for one in makers if one), None)
+            if maker is not None:
+                self.functions.add((maker.module, maker.qualname))
             return
         is_given = arguments is None or any(True for value in arguments.all_values() for _ in tensors_in(value))
         self.is_open |= not is_given
         name = node.func.attr if node is not None and isinstance(node.func, ir.Attribute) else ""
         if self.interpreter.lexicon.host_state["prepares"].match(name):
             self.methods.add(name)
+
+    def _default(self, node: ir.Call | None, frame: Frame) -> ClassDefinition | None:
+        """The class that a call makes an object of by default: one of a parameter whose default is a class."""
+        function = frame.function
+        if node is None or function is None or not isinstance(node.func, ir.Name):
+            return None
+        name = node.func.id
+        default = next((one.default for one in function.code.parameters if one.name == name), None)
+        meant = None if default is None else self.interpreter.static_value(default, function.module)
+        return meant.definition if isinstance(meant, Class) else None
 
     def around(self, function: Function, around: frozenset[Value]) -> frozenset[Value]:
         if _devices(around) - {DeviceName(Place.HOST)}:

@@ -5,7 +5,7 @@ stands between the user and a model. What a kernel language runs by its own comp
 outside of that it only raises, as does what Python itself refuses. A function of its own that takes a copy of the host
 by its name, `lengths_cpu`, makes an array of a tensor, gives a module that it has made, keeps several numbers that it
 reads in a table, reads a clock or frees memory, works there on purpose; in a method of a model, the same is likelier a
-mistake.
+mistake. What gives nothing and changes nothing only looks: it refuses what it is handed, or tells somebody of it.
 """
 
 from __future__ import annotations
@@ -17,14 +17,15 @@ from graphlint.static.domain.program import Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_to, calls_in, children, is_one_of, names_in, walk
-from graphlint.values import External, members
+from graphlint.static.syntax.traversal import assignments_to, calls_in, children, is_one_of, last_name, names_in, walk
+from graphlint.values import External, ExternalObject, members
 
 _NUMBERS = ("bool", "float", "int", "str")
 _ARRAY = "host-array"
 _COPIED = (_ARRAY, "host-tensor")  # what methods give that copy from the device
 _READ = ("list", "number")  # what methods give that read from it
 _OF_HOST = "math."
+_SHOWN = "tensor-printing"
 _DEPTH = 4  # of names for names
 
 
@@ -36,7 +37,9 @@ def is_driver(interpreter: Interpreter, definition: Definition, owner: ClassDefi
     reports = interpreter.lexicon.phases["reports"]
     if any(reports.match(one.name) for one in code.parameters) or any(map(_is_refused, calls_in(code))):
         return True
-    if _gives_host(interpreter, code, module) or any(_only_raises(interpreter, one, module) for one in code.decorators):
+    if _gives_host(interpreter, code, module, owner) or any(
+        _only_raises(interpreter, one, module) for one in code.decorators
+    ):
         return True
     if _picks_best(interpreter, code, module) or (owner is None and _works_for_host(interpreter, code, module)):
         return True
@@ -57,6 +60,8 @@ def _works_for_host(interpreter: Interpreter, code: ir.Code, module: Module) -> 
     if any(of_host.match(one.name) for one in needed):
         return True
     if _manages(interpreter, code, module) or _goes_through_devices(interpreter, code, module):
+        return True
+    if _only_looks(interpreter, code, module):
         return True
     for part in walk(code.body):
         match part:
@@ -84,6 +89,41 @@ def _manages(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
         if isinstance(called, External) and any(names.match(called.name) for names in named):
             return True
     return False
+
+
+def _only_looks(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+    """Whether a function gives nothing, binds nothing but names of its own, and calls only to tell somebody."""
+    is_looking = False
+    for part in walk(code.body):
+        match part:
+            case ir.Return(value=ir.Literal(value=None) | None):
+                pass
+            case ir.Raise() | ir.Assert():
+                is_looking = True
+            case ir.Evaluate(value=ir.Call(func=func)) if _tells(interpreter, func, module):
+                is_looking = True
+            case ir.Evaluate(value=ir.Literal()):
+                pass
+            case ir.Assign(targets=targets) if all(isinstance(one, (ir.Display, ir.Name)) for one in targets):
+                pass
+            case ir.Call(func=func) if (last_name(func) or "").endswith("_"):  # in place
+                return False
+            case ir.Return() | ir.Yield() | ir.Evaluate() | ir.Assign() | ir.AugAssign() | ir.Define() | ir.With():
+                return False
+    return is_looking
+
+
+def _tells(interpreter: Interpreter, func: ir.Expr, module: Module) -> bool:
+    """Whether a call shows somebody what it is handed, as `print` and loggers do, or is named for a warning."""
+    if interpreter.lexicon.host_state["looks"].match(last_name(func) or ""):
+        return True
+    called = interpreter.static_value(func, module)
+    name = called.name if isinstance(called, External) else ""
+    if isinstance(func, ir.Attribute) and not name:
+        held = interpreter.static_value(func.value, module)
+        name = f"{held.cls}.{func.attr}" if isinstance(held, ExternalObject) else ""
+    operation = interpreter.catalogue.find(name) if name else None
+    return operation is not None and any(one.name == _SHOWN for one in operation.effects)
 
 
 def _goes_through_devices(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
@@ -187,14 +227,18 @@ def _prepares(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
     return False
 
 
-def _gives_host(interpreter: Interpreter, code: ir.Code, module: Module) -> bool:
+def _gives_host(
+    interpreter: Interpreter, code: ir.Code, module: Module, owner: ClassDefinition | None, depth: int = _DEPTH
+) -> bool:
     """Whether all that a function gives lies on the host: copies and arrays, or a table of what was read.
 
     A number alone is often read by mistake.
     """
-    host = _Host(interpreter, code, module)
+    host = _Host(interpreter, code, module, owner)
     given = [one.value for one in _returns(code) if one.value is not None and not isinstance(one.value, ir.Literal)]
-    return bool(given) and all(host.has(one) and (isinstance(one, ir.DictDisplay) or host.copies(one)) for one in given)
+    return bool(given) and all(
+        host.has(one, depth) and (isinstance(one, ir.DictDisplay) or host.copies(one, depth)) for one in given
+    )
 
 
 def _returns(code: ir.Code) -> Iterator[ir.Return]:
@@ -210,11 +254,12 @@ def _returns(code: ir.Code) -> Iterator[ir.Return]:
 
 @dataclass(frozen=True, slots=True)
 class _Host:
-    """Tells which expressions of a function lie on the host."""
+    """Tells which expressions of a function, maybe one of the methods of a class, lie on the host."""
 
     interpreter: Interpreter
     code: ir.Code
     module: Module
+    owner: ClassDefinition | None = None
 
     def has(self, node: ir.Expr, depth: int = _DEPTH) -> bool:
         """Whether an expression is surely one of the host; of a dict, whether most of it is."""
@@ -224,6 +269,7 @@ class _Host:
             case ir.Name(id=name):
                 values = [one.value for one in assignments_to(self.code, name)] if depth else []
                 made = [one for one in values if one is not None and name not in names_in(one)]
+                made = made or self._replaced_if_tensor(name)
                 return bool(made) and all(self.has(one, depth - 1) for one in made)
             case ir.Binary(left=left, right=right):
                 return self._all([left, right], depth)
@@ -243,7 +289,7 @@ class _Host:
         """Whether arrays or tensors of the host are among what an expression is made of."""
         for part in walk(node):
             match part:
-                case ir.Call(func=func) if self._is_copy(func):
+                case ir.Call(func=func) if self._is_copy(func) or self._is_own(func, depth):
                     return True
                 case ir.Name(id=name) if depth:
                     if any(self.copies(one.value, depth - 1) for one in assignments_to(self.code, name)):
@@ -273,6 +319,29 @@ class _Host:
                 return self.makes(one, depth)
         return False
 
+    def _replaced_if_tensor(self, name: str) -> list[ir.Expr]:
+        """What something is replaced by where it is a tensor: `if torch.is_tensor(x): x = x.tolist()`."""
+        for part in walk(self.code.body):
+            match part:
+                case ir.If(
+                    test=ir.Call(func=func, arguments=[ir.Argument(value=ir.Name(id=asked)), *_]),
+                    body=[ir.Assign(targets=[ir.Name(id=one)], value=ir.Call() as value)],
+                ) if asked == one == name and last_name(func) in self.interpreter.lexicon.tensor_tests:
+                    return [value]
+        return []
+
+    def _is_own(self, func: ir.Expr, depth: int) -> bool:
+        """Whether a call is one of a method of the same object that gives something of the host."""
+        match func:
+            case ir.Attribute(value=ir.Name(id="self"), attr=name) if self.owner is not None and depth:
+                order = self.interpreter.classes.order(self.owner)
+                holders = (one for one in order if isinstance(one, ClassDefinition) and name in one.methods)
+                holder = next(holders, None)
+                code = None if holder is None else holder.methods[name][-1].code
+                if holder is not None and code is not None:
+                    return _gives_host(self.interpreter, code, holder.module, self.owner, depth - 1)
+        return False
+
     def _is_anew(self, name: str) -> bool:
         """Whether a factory does not hand on what it is given, wherever that lies."""
         factory = self.interpreter.lexicon.factories.get(name)
@@ -289,6 +358,8 @@ class _Host:
             case ir.Name(id=name) if name in _NUMBERS:
                 return bool(arguments)
             case ir.Attribute(value=held, attr=method):
+                if self._is_own(func, depth):
+                    return True
                 operation = self.interpreter.catalogue.method(method)
                 if (operation is not None and operation.returns in _READ) or self.has(held, depth):
                     return True

@@ -62,6 +62,7 @@ def propose_targets(
         if not handed:
             callee, method = candidates.callee(hole), candidates.method(hole)
             chosen = _told(callee, method, fitting, whole, interpreter.lexicon.modules, is_guess=most is not None)
+            chosen = _nearest(chosen, fitting, whole, module)
         runs = () if most is not None and len(chosen) > most else tuple(_patterns(chosen, fitting))
         if runs:
             found.setdefault(key, Target(at, runs, key[1]))
@@ -113,6 +114,22 @@ def _told(
         return fitting if is_method or is_only else [one for one in fitting if whole.get(_entry(*one))]
     named = _sharing(said, fitting) or _sharing(_words(names) - words["general"], fitting)
     return [one for one in named if _entry(*one) in whole] or named
+
+
+def _nearest(
+    chosen: list[tuple[ClassDefinition, str]],
+    fitting: list[tuple[ClassDefinition, str]],
+    whole: Mapping[str, int],
+    module: str,
+) -> list[tuple[ClassDefinition, str]]:
+    """Where several classes are chosen, those of the package that makes the call; where none is of that, the models of
+    its own file, if it has any.
+    """
+    package = module.rpartition(".")[0]
+    if len(chosen) > 1 and package:
+        near = [one for one in chosen if one[0].module.name.rpartition(".")[0] == package]
+        return near or [one for one in fitting if one[0].module.name == module and _entry(*one) in whole] or chosen
+    return chosen
 
 
 def _sharing(said: Set[str], fitting: list[tuple[ClassDefinition, str]]) -> list[tuple[ClassDefinition, str]]:

@@ -67,8 +67,9 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     captures = gather(own, interpreter)
     capturing = _capturing(interpreter, own, captures.functions, captured)
     offered = tuple(one for one in exported(interpreter, files, shown, capturing) if one not in reached.functions)
-    offered = named_for_device(offered, interpreter.lexicon)
-    run_elsewhere = replacing(interpreter, (one for one in captured if not is_test(one.name)))
+    run_elsewhere = tuple(replacing(interpreter, (one for one in captured if not is_test(one.name))))
+    fit = frozenset(named_for_device((*found, *offered, *run_elsewhere), interpreter.lexicon))
+    offered = tuple(one for one in offered if one in fit)
     known_by_now = {*reached.functions, *offered, *found}
     # Where the code captures by itself, what it compiles without graphs is left out of these on purpose.
     prepared = () if own else (one for one in compiled(interpreter, captured) if one not in known_by_now)
@@ -81,11 +82,11 @@ def look_around(interpreter: Interpreter, files: Sequence[Path]) -> Survey:
     return Survey(
         len(files),
         tuple(sorted({one.region for one in opened})),
-        named_for_device(ordered, interpreter.lexicon),
+        tuple(one for one in ordered if one in fit),
         tuple(sorted(packages - known)),
         propose_targets(interpreter, files, shown, found, find_holes(opened)),
         offered,
-        tuple(dict.fromkeys(one for one in run_elsewhere if one not in known_by_now)),
+        tuple(dict.fromkeys(one for one in run_elsewhere if one in fit and one not in known_by_now)),
         tuple(dict.fromkeys(prepared)),
         is_engine,
         bool(reached.regions) and (not is_open or captures_models),

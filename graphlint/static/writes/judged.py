@@ -164,8 +164,16 @@ class Judged:
         """
         timing = self._timing(reader)
         if (state, timing) not in self._late:
-            self._late[state, timing] = tuple(self._find(state, timing))
+            found, surest = self._find(state, timing), When.MAYBE if self._is_of_field(state) else When.SURELY
+            self._late[state, timing] = tuple((written, min(when, surest)) for written, when in found)
         return self._late[state, timing]
+
+    def _is_of_field(self, state: State) -> bool:
+        """Whether the objects of a class are told which name they have in another one: each name has one of its own."""
+        if not isinstance(state.owner, ClassDefinition):
+            return False
+        order = self.evaluator.class_order(state.owner)
+        return any(isinstance(one, ClassDefinition) and "__set_name__" in one.methods for one in order)
 
     def _timing(self, reader: Context) -> Timing:
         return self.reaching.timing(self.reaching.regions_of(reader))

@@ -164,12 +164,14 @@ class Timing:
 
     def _called(self, body: Body, name: str, depth: int) -> When:
         """When a function is called. Where several files have one of that name, nobody knows whose method is called on
-        another object: it is taken for that of the object on which it is called the least late."""
+        another object: it is taken for that of the object on which it is called the least late. Constants of several
+        names are several objects."""
         found: dict[str, When] = {}
         for around, call in self.homes.callers(body, name):
             owner = "" if call.owner in _OWN else call.owner
             found[owner] = max(found.get(owner, When.NEVER), self._when(around, call.line, call.loops, depth))
-        if not found or not self.homes.is_shared(name):
+        are_apart = len(found) > 1 and all(owner.isupper() for owner in found if owner)
+        if not found or not (are_apart or self.homes.is_shared(name)):
             return max(found.values(), default=When.UNCALLED)
         own = found.pop("", When.NEVER)
         return max(own, min(When.MAYBE, *found.values())) if found else own

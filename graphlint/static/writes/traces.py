@@ -35,7 +35,7 @@ from graphlint.static.writes.states import (
     read_of,
     states,
 )
-from graphlint.static.writes.uses import CALLED, Asked, Keeping, Use
+from graphlint.static.writes.uses import CALLED, Asked, Keeping, Use, chosen_of
 from graphlint.values import TRUE, UNKNOWN, Arguments, ExternalObject, Host, Value, members
 from graphlint.values.queries import device_tensor, fresh_tensor
 
@@ -130,8 +130,8 @@ class Traces:
             case ir.Compare(left=left, comparisons=comparisons):
                 sides = [self.of(side, frame) for side in (left, *(right for _, right in comparisons))]
                 return NOTHING if is_looked_at_again(sides) else NOTHING.union(*sides)
-            case ir.Conditional(test=test, body=body, orelse=orelse):
-                return self._joined((test, body, orelse), frame)
+            case ir.Conditional():
+                return self._joined(chosen_of(node, self.evaluator.lexicon), frame)
             case ir.Display(elements=elements):
                 return self._joined(elements, frame)
             case ir.DictDisplay(items=items):

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from graphlint.rule import StateWrite
+from graphlint.rulebook.lexicon import Lexicon
 from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.sources import Place, State
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import walk
+from graphlint.static.syntax.traversal import last_name, walk
 from graphlint.values import External
 
 CALLED = "called"  # the use of what is called, and was drawn
@@ -71,3 +72,13 @@ class Asked:
     place: Place
     outcome: bool
     is_flag: bool
+
+
+def chosen_of(node: ir.Conditional, lexicon: Lexicon) -> tuple[ir.Expr, ...]:
+    """What the value of a choice depends on where a graph is captured: a test for graphs by its name comes out so."""
+    test, sides = node.test, (node.body, node.orelse)
+    if isinstance(test, ir.Unary) and test.operator == "not":
+        test, sides = test.operand, (node.orelse, node.body)
+    asked = test.func if isinstance(test, ir.Call) else test
+    is_of_graphs = lexicon.phases["graphs"].match((last_name(asked) or "").lower()) is not None
+    return (node.test, sides[0]) if is_of_graphs else (node.test, *sides)
