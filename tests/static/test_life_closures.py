@@ -90,3 +90,32 @@ def test_a_graph_in_a_global_is_there_for_the_next_call(tmp_path: Path, grown: s
     """What one call exchanges, the graph of an earlier one reads."""
     analysis = analyse(tmp_path, GLOBAL.format(grown=grown))
     assert analysis.expected == analysis.shown
+
+
+COUNTED = """
+import torch
+
+table = torch.ones(64, 8, device="cuda")
+position = torch.zeros(4, dtype=torch.long, device="cuda")
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = table[position].sum(-1)
+
+def decode(n):
+    global position
+    for _ in range(n):
+        graph.replay()
+        print(y.sum().item())
+        {move}
+
+decode(3)
+"""
+
+
+@pytest.mark.parametrize("move", ["position = position + 1  # expect: GL508", "position += 1"])
+def test_a_function_that_declares_a_variable_global_replaces_what_the_graph_of_the_file_reads(
+    tmp_path: Path, move: str
+) -> None:
+    """The names of a file are those that its functions declare."""
+    analysis = analyse(tmp_path, COUNTED.format(move=move))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL508"]

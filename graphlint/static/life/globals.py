@@ -18,6 +18,14 @@ from graphlint.static.syntax.traversal import calls_in, walk
 class Globals(Access):
     """Knows the variables of files, and of classes."""
 
+    def outer_frame(self, module: Module, line: int) -> Frame:
+        """The frame of a file, from which a program starts; its names are the globals, and `global` ones are these."""
+        self.home = module
+        function = Function(MODULE_CODE, module, "<module>", line)
+        frame = Frame(function, env=self.modules.setdefault(module, {}))
+        self.frames_of_modules.setdefault(module, frame)
+        return frame
+
     def attribute(self, owner: Object, name: str, frame: Frame, node: ir.Node) -> Object:
         """An attribute of a value; what a class holds is held for all of its objects."""
         cls = owner.definition if isinstance(owner, ClassRef) else None
