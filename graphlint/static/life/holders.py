@@ -5,7 +5,7 @@ Where one tensor takes the place of another, `inputs` speaks of that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Collection, Set
 from dataclasses import dataclass, field
 
 from graphlint.rule import InputFreed, InputReplaced
@@ -25,6 +25,7 @@ from graphlint.static.life.objects import (
     is_tensor,
     things_in,
 )
+from graphlint.static.life.tensors import history
 from graphlint.static.syntax import ir
 
 
@@ -72,6 +73,8 @@ class Holders(Listener):
     def replayed(self, capture: Capture, place: Place) -> None:
         """Tell of what nobody holds by now."""
         released = self.released.pop(capture, {})
+        if self.ledger.is_whole and not capture.replays:
+            self._tell_lost(capture, released)
         held = held_now(self.ledger, *self.filled, capture.manager) if released else None
         last = capture.replays[-1] if capture.replays else capture.ended or 0
         if held is None:
@@ -95,6 +98,19 @@ class Holders(Listener):
                     self.tell(InputReplaced(f"{name}.{attribute}", capture.region.line, is_known), where, capture)
             elif root not in self.ledger.escaped:
                 self.tell(InputFreed(root.made.line, is_given_up=True), where, capture)
+
+    def _tell_lost(self, capture: Capture, released: Collection[Thing]) -> None:
+        """Tell of what was made to be handed to the function that captures, and that nobody holds once that is over."""
+        held = held_now(self.ledger, *self.filled, capture.manager)
+        if held is None:
+            return
+        for root, place in capture.reads.items():
+            if not isinstance(root, Tensor) or root.made is None or root.made_in is not None:
+                continue
+            if root in held or root in released or root in self.ledger.escaped:
+                continue
+            if not any(root in history(one) for one in held if one.made_in is not capture):  # which autograd keeps
+                self.tell(InputFreed(root.made.line), place, capture)
 
 
 def held_now(ledger: Ledger, *more: Object) -> Set[Thing] | None:
