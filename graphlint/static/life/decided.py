@@ -21,6 +21,7 @@ from graphlint.static.life.objects import (
     things_in,
 )
 from graphlint.static.syntax import ir
+from graphlint.static.syntax.traversal import walk
 
 
 @dataclass
@@ -43,7 +44,9 @@ class Decided(Listener):
         if not is_known or capture is None or asked is None or self.last is None:
             return
         owner, name = self.last
-        if isinstance(owner, Instance) and name == asked.attr and owner.made_in is not capture:
+        if not isinstance(owner, Instance) or name != asked.attr or owner.made_in is capture:
+            return
+        if _computes(self.ledger.frames[-1].statement, name):
             question = isinstance(place.node, ir.Compare), place._replace(node=asked)
             self.asked[capture].setdefault((owner, name), (held_by(owner, name), *question))
 
@@ -88,6 +91,16 @@ def _asked_by(test: ir.Node) -> ir.Attribute | None:
         case ir.Unary(operand=ir.Attribute() as asked):
             return asked
     return None
+
+
+def _computes(statement: Place | None, name: str) -> bool:
+    """Whether a branch computes something, and does not keep an attribute by this name: a memo is another mistake."""
+    node = statement.node if statement is not None else None
+    if not isinstance(node, ir.If):
+        return True
+    parts = [one for one in walk((*node.body, *node.orelse)) if isinstance(one, (ir.Assign, ir.AugAssign, ir.Return))]
+    targets = (target for one in parts if isinstance(one, ir.Assign) for target in one.targets)
+    return bool(parts) and not any(isinstance(one, ir.Attribute) and one.attr == name for one in targets)
 
 
 def _comes_out_otherwise(is_none: bool, was: Object, now: Object, capture: Capture) -> bool:
