@@ -311,6 +311,8 @@ def class_of(value: Object) -> ClassDefinition | None:
 
 def held_by(owner: object, name: str) -> Object:
     """What an object, a dictionary or a frame holds under a name now, or a list at a place that is written as `[0]`."""
+    if isinstance(owner, Made) and name.startswith("["):  # a module that calls others
+        return owner.given.get(int(name[1:-1]))
     if isinstance(owner, Container) and owner.kind != "dict":
         count = len(owner.elements)
         return next((one for n, one in enumerate(owner.elements) if name in (f"[{n}]", f"[{n - count}]")), None)
