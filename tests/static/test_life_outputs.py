@@ -1341,3 +1341,38 @@ def test_graphs_of_several_sizes_write_their_outputs_into_one_buffer(tmp_path: P
     """What is kept of one is written over by the replay of another."""
     expected, shown = of(tmp_path, SHARED_OUTPUT.format(copied=copied), "GL510")
     assert expected == shown
+
+
+SEARCH = """
+import torch
+
+x = torch.zeros(4, device="cuda")
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = torch.sin(x)
+
+def search(batches, limit):
+    best, kept = None, None
+    for batch in batches:
+        x.copy_(batch)
+        graph.replay()
+        {left}
+    return kept
+
+print(search([torch.ones(4, device="cuda"), torch.zeros(4, device="cuda")], 1.0))
+"""
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        "if best is None or y.sum().item() > best:\n            best, kept = y.sum().item(), y  # expect: GL510",
+        "if best is None or y.sum().item() > best:\n            best, kept = y.sum().item(), y.clone()",
+        "kept = y",
+    ],
+    ids=["of the best round", "a copy of it", "of the last round"],
+)
+def test_an_output_of_some_round_is_read_behind_the_loop(tmp_path: Path, left: str) -> None:
+    """The rounds behind it have written over it."""
+    expected, shown = of(tmp_path, SEARCH.format(left=left), "GL510")
+    assert expected == shown

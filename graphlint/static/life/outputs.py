@@ -231,10 +231,13 @@ class Outputs(Listener):
                 self.tell(OutputKept("returned", True, isinstance(value.root, Tensor)), where, capture)
 
     def _carried_on(self, frame: Frame, name: str) -> None:
-        """Tell of an output that a round of a loop has left in a name, and that is read behind the next replay."""
+        """Tell of an output that a round of a loop has left in a name, and that is read behind the next replay: in
+        another round, or behind the loop.
+        """
         capture, value, place, loop, moment = self.carried[frame, name]
-        is_read = frame.env.get(name) is value and loop.began >= moment and loop in self.ledger.loops
-        if is_read and _is_since(capture, loop.began):
+        goes_on = loop in self.ledger.loops
+        is_later = loop.began >= moment and _is_since(capture, loop.began) if goes_on else _is_since(capture, moment)
+        if frame.env.get(name) is value and is_later:
             del self.carried[frame, name]
             self.tell(OutputKept("collected", True, is_known=False), place, capture)
 
