@@ -108,3 +108,68 @@ for causal in (False, True):
 def test_a_switch_that_is_no_part_of_the_key_is_decided_by_the_first_call(tmp_path: Path, key: str, mark: str) -> None:
     analysis = analyse(tmp_path, KEYED.format(key=key, mark=mark))
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL402"]
+
+
+LATE = """
+import torch
+
+class Filter:
+    def __init__(self):
+        self.amount, self.graph = 1, None
+        self.rows = torch.ones(4, 4, device="cuda")
+
+    def compute(self, x):
+        {own}
+        {used}
+        return x
+
+    def apply(self, x):
+        if self.graph is None:
+            self.x = x.clone()
+            self.compute(self.x)
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self.y = self.compute(self.x)
+        self.x.copy_(x)
+        self.graph.replay()
+        return self.y.clone()
+
+    def tune(self, amount):
+        self.amount = amount
+
+filtering = Filter()
+for amount in {amounts}:
+    filtering.tune(amount)
+    print(filtering.apply(torch.ones(4, 4, device="cuda")).sum())
+"""
+USES = {
+    "a factor": "x = x * self.amount",
+    "an argument": "x = x.roll(self.amount)",
+    "an end": "x = x[: self.amount] + 1",
+    "an item": "x = x + self.rows[self.amount]",
+    "a count": "for _ in range(self.amount): x = x + 1",
+}
+
+
+@pytest.mark.parametrize("name", USES)
+def test_a_number_that_is_set_before_each_call_is_that_of_the_call_which_captures(tmp_path: Path, name: str) -> None:
+    """Where the first call captures, what stands in front of it comes too late the next time."""
+    used = f"{USES[name]}{MARK}"
+    analysis = analyse(tmp_path, LATE.format(own="pass", used=used, amounts="(1, 2)"))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL402"]
+
+
+@pytest.mark.parametrize(
+    ("own", "used", "amounts"),
+    [
+        ("pass", "x = x * self.amount", "(1, 1)"),
+        ("self.amount = 3", "x = x * self.amount", "(1, 2)"),
+        ("pass", "print(self.amount)", "(1, 2)"),
+    ],
+    ids=["it stays", "the region sets it", "nothing is computed with it"],
+)
+def test_a_number_that_is_the_same_or_no_matter_of_the_region_is_silent(
+    tmp_path: Path, own: str, used: str, amounts: str
+) -> None:
+    analysis = analyse(tmp_path, LATE.format(own=own, used=used, amounts=amounts))
+    assert [] == [one for one in analysis.shown if one[2] == "GL402"]
