@@ -567,12 +567,13 @@ import torch
 
 class Recorder:
     def __init__(self, weight):
-        self.weight = weight
+        self.weight, self.outputs = weight, []
 
     def record(self, batch):
         self.graph = torch.cuda.CUDAGraph()
         with torch.cuda.graph(self.graph):
             self.y = batch @ self.weight{mark}
+        self.outputs.append(self.y)
         {kept}
 
 recorder = Recorder(torch.ones(4, 4, device="cuda"))

@@ -109,7 +109,8 @@ class Holders(Listener):
                 continue
             if root in held or root in released or root in self.ledger.escaped:
                 continue
-            if not any(root in history(one) for one in held if one.made_in is not capture):  # which autograd keeps
+            results = (one for one in held if isinstance(one, Tensor) and one.made_in is not capture)
+            if not any(root in history(one) for one in results):  # which autograd may need it for
                 self.tell(InputFreed(root.made.line), place, capture)
 
 
