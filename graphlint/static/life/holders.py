@@ -5,7 +5,7 @@ Where one tensor takes the place of another, `inputs` speaks of that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Set
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field
 
 from graphlint.rule import InputFreed, InputReplaced
@@ -37,6 +37,7 @@ class Holders(Listener):
     may_keep: Callable[[str], bool]  # whether objects of a class may keep tensors of their own, by its name
     given: dict[Capture, set[Made]] = field(default_factory=dict)
     filled: dict[Container, None] = field(default_factory=dict)  # into which something was put: who has one keeps it
+    moved: set[Thing] = field(default_factory=set)  # memory whose names or holders have changed, of which others tell
     released: dict[Capture, dict[Thing, tuple[object, str, Object, Place]]] = field(default_factory=dict)
     """What no longer lies behind a name: the owner of the name, the name, what it held, and where it was given up."""
 
@@ -56,6 +57,7 @@ class Holders(Listener):
         return _calls(capture, value) or value in self.given.get(capture, ())
 
     def rebound(self, owner: object, name: str, before: Object, value: Object, place: Place) -> None:
+        self.moved.update(one.root for one in things_in(before) if is_tensor(one))
         is_next = isinstance(place.node, ir.For)  # a loop comes to the next one, in whose place the last one stood
         is_callable = type(value) is Thing and any(_calls(one, before) for one in self.ledger.latest.values())
         is_other = value is None or isinstance(value, (Container, Instance, Made)) or is_callable
@@ -64,6 +66,7 @@ class Holders(Listener):
 
     def deleted(self, owner: object, name: str, before: Object, place: Place) -> None:
         behind = [*things_in(before)]
+        self.moved.update(one.root for one in behind if is_tensor(one))
         for capture in self.ledger.latest.values() if len(behind) < MAX_REACH else ():
             for root in {one.root for one in behind}:
                 is_read = root in capture.reads and isinstance(root, Tensor)
@@ -74,7 +77,7 @@ class Holders(Listener):
         """Tell of what nobody holds by now."""
         released = self.released.pop(capture, {})
         if self.ledger.is_whole and not capture.replays:
-            self._tell_lost(capture, released)
+            self._tell_lost(capture)
         held = held_now(self.ledger, *self.filled, capture.manager) if released else None
         last = capture.replays[-1] if capture.replays else capture.ended or 0
         if held is None:
@@ -99,7 +102,7 @@ class Holders(Listener):
             elif root not in self.ledger.escaped:
                 self.tell(InputFreed(root.made.line, is_given_up=True), where, capture)
 
-    def _tell_lost(self, capture: Capture, released: Collection[Thing]) -> None:
+    def _tell_lost(self, capture: Capture) -> None:
         """Tell of what was made to be handed to the function that captures, and that nobody holds once that is over."""
         held = held_now(self.ledger, *self.filled, capture.manager)
         if held is None:
@@ -107,8 +110,10 @@ class Holders(Listener):
         for root, place in capture.reads.items():
             if not isinstance(root, Tensor) or root.made is None or root.made_in is not None:
                 continue
-            if root in held or root in released or root in self.ledger.escaped:
+            if root in held or root in self.moved or root in self.ledger.escaped:
                 continue
+            if any(value.root is root and isinstance(owner, Thing) for (owner, _), value in capture.paths.items()):
+                continue  # an object held it, and is given something else
             results = (one for one in held if isinstance(one, Tensor) and one.made_in is not capture)
             if not any(root in history(one) for one in results):  # which autograd may need it for
                 self.tell(InputFreed(root.made.line), place, capture)
