@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from graphlint.rule import HostStateRead
 from graphlint.static.life.forms import asks_for
+from graphlint.static.life.hosts import number_given
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import (
     PLAIN,
@@ -98,6 +99,8 @@ class Decided(Listener):
                 continue
             stack = capture.owner.stack() if isinstance(capture.owner, Frame) else ()
             own = (one.function.code for one in stack if isinstance(one.receiver, Instance))
+            if asked.use != "branch" and number_given(value, place, self.ledger.frames) is not None:
+                continue  # which is told where it is given
             if asked.use != "branch" or place.function.code not in own:
                 self.changed[owner, name] = place
 
