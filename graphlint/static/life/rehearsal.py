@@ -356,7 +356,8 @@ class Rehearsal:
     def _modal(self, inputs: Inputs) -> tuple[Modes, Padded]:
         life = self.interpreter.lexicon.life
         modes = Modes(self._tell, life["modal"], life["replays"])
-        return modes, Padded(self._tell, inputs, modes, life["counting"], life["batched"], life["ranking"])
+        of_rows = life["counting"], life["batched"], life["ranking"], life["reducing"], life["biased"]
+        return modes, Padded(self._tell, inputs, modes, *of_rows)
 
     def _undone(self) -> Undone:
         names, classes = self.interpreter.lexicon.host_state, self.interpreter.classes
