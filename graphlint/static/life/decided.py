@@ -23,10 +23,12 @@ from graphlint.static.life.objects import (
     Object,
     Place,
     Symbol,
+    Tensor,
     Thing,
     held_by,
     things_in,
 )
+from graphlint.static.life.record import Call
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import walk
@@ -72,6 +74,15 @@ class Decided(Listener):
             self._note("branch", owner, asked, place, isinstance(place.node, ir.Compare))
 
     def worked(self, things: tuple[Thing, ...], place: Place) -> None:
+        if not isinstance(place.node, ir.Call):
+            self._note_operands(place)
+
+    def answered(self, call: Call) -> None:
+        """What a call does with a number is known where it is one of torch that gives a tensor."""
+        if not call.name.startswith("?") and isinstance(call.result, Tensor):
+            self._note_operands(call.place)
+
+    def _note_operands(self, place: Place) -> None:
         """Note numbers that an operation of the region is given beside a tensor."""
         for node in _operands(place.node) if self.ledger.capture is not None else ():
             owner = self.owners.get(node.attr)
