@@ -5,7 +5,7 @@ Where one tensor takes the place of another, `inputs` speaks of that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterator, Set
 from dataclasses import dataclass, field
 
 from graphlint.rule import InputFreed, InputReplaced
@@ -25,6 +25,7 @@ from graphlint.static.life.objects import (
     is_tensor,
     things_in,
 )
+from graphlint.static.life.record import Call
 from graphlint.static.life.tensors import history
 from graphlint.static.syntax import ir
 
@@ -37,6 +38,9 @@ class Holders(Listener):
     may_keep: Callable[[str], bool]  # whether objects of a class may keep tensors of their own, by its name
     given: dict[Capture, set[Made]] = field(default_factory=dict)
     filled: dict[Container, None] = field(default_factory=dict)  # into which something was put: who has one keeps it
+    allocated: int = 0  # when something got memory last, which may be that of what is lost
+    lost: dict[Capture, dict[Place, Place]] = field(default_factory=dict)
+    """Where what nobody holds was made, and where a graph reads it, until something else may have its memory."""
     moved: set[Thing] = field(default_factory=set)  # memory whose names or holders have changed, of which others tell
     released: dict[Capture, dict[Thing, tuple[object, str, Object, Place]]] = field(default_factory=dict)
     """What no longer lies behind a name: the owner of the name, the name, what it held, and where it was given up."""
@@ -47,6 +51,14 @@ class Holders(Listener):
         if capture is not None:
             kept = (one for one in given if isinstance(one, Made) and self.may_keep(one.cls))
             self.given.setdefault(capture, set()).update(kept)
+
+    def worked(self, things: tuple[Thing, ...], place: Place) -> None:
+        if self.ledger.capture is None and isinstance(place.node, ir.Binary):
+            self.allocated = self.ledger.now
+
+    def answered(self, call: Call) -> None:
+        if self.ledger.capture is None and isinstance(call.result, Tensor) and not call.last.endswith("_"):
+            self.allocated = self.ledger.now
 
     def collected(self, container: Container, key: Object, value: Object, place: Place) -> None:
         if self.ledger.latest:  # what is dropped later was filled before
@@ -77,7 +89,9 @@ class Holders(Listener):
         """Tell of what nobody holds by now."""
         released = self.released.pop(capture, {})
         if self.ledger.is_whole and not capture.replays:
-            self._tell_lost(capture)
+            self.lost[capture] = dict(self._lost(capture))
+        for lost, read in self.lost.pop(capture, {}).items() if self.allocated > (capture.ended or 0) else ():
+            self.tell(InputFreed(lost.line), read, capture)
         held = held_now(self.ledger, *self.filled, capture.manager) if released else None
         last = capture.replays[-1] if capture.replays else capture.ended or 0
         if held is None:
@@ -102,8 +116,8 @@ class Holders(Listener):
             elif root not in self.ledger.escaped:
                 self.tell(InputFreed(root.made.line, is_given_up=True), where, capture)
 
-    def _tell_lost(self, capture: Capture) -> None:
-        """Tell of what was made to be handed to the function that captures, and that nobody holds once that is over."""
+    def _lost(self, capture: Capture) -> Iterator[tuple[Place, Place]]:
+        """What was made to be handed to the function that captures, and that nobody holds once that is over."""
         held = held_now(self.ledger, *self.filled, capture.manager)
         if held is None:
             return
@@ -116,7 +130,7 @@ class Holders(Listener):
                 continue  # an object held it, and is given something else
             results = (one for one in held if isinstance(one, Tensor) and one.made_in is not capture)
             if not any(root in history(one) for one in results):  # which autograd may need it for
-                self.tell(InputFreed(root.made.line), place, capture)
+                yield root.made, place
 
 
 def held_now(ledger: Ledger, *more: Object) -> Set[Thing] | None:
