@@ -124,6 +124,8 @@ class Holders(Listener):
         for root, place in capture.reads.items():
             if not isinstance(root, Tensor) or root.made is None or root.made_in is not None:
                 continue
+            if root.made.function.module is not self.ledger.frames[0].function.module:
+                continue  # a variable of another file may hold it
             if root in held or root in self.moved or root in self.ledger.escaped:
                 continue
             if any(value.root is root and isinstance(owner, Thing) for (owner, _), value in capture.paths.items()):
