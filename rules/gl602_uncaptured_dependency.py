@@ -20,6 +20,7 @@ _SAID = {
     "output": "`{operation}` reads what the graph writes, on another stream than that of the replay, without a wait",
     "input": "`{operation}` writes what a graph reads, and its replay runs on another stream that does not wait for it",
     "fork": "what runs in `{operation}` reads what it is given without waiting for the stream that it was written on",
+    "join": "`{operation}` takes what a side stream writes, on the default stream, which has not waited for that",
     "host": "`{operation}` waits for the stream that captured, and the replay runs on another one: the host goes on "
     "while the graph may still be writing",
 }
@@ -32,9 +33,10 @@ _HELP = {
     "output": "let this stream wait for that of the replay: `torch.cuda.current_stream().wait_stream(side)`",
     "input": "let the stream of the replay wait for that of the copy, or copy on the stream of the replay",
     "fork": "let the side stream wait first: `side.wait_stream(torch.cuda.current_stream())`",
+    "join": "wait behind the warm-up: `torch.cuda.current_stream().wait_stream(side)`",
     "host": "wait for the stream of the replay, `torch.cuda.current_stream().synchronize()`, or replay on that stream",
 }
-_UNSURE = ("output", "input", "backward", "parallel", "request", "fork", "host")
+_UNSURE = ("output", "input", "backward", "parallel", "request", "fork", "join", "host")
 
 
 def detect(event: OutsideDependency) -> Iterator[Hit]:

@@ -26,6 +26,7 @@ ALLOWED = {
     "autocast": "the context manager whose cache graphed callables refuse",
     "backend": "a parameter of functions that make process groups",
     "bfloat16": "the method that casts a module",
+    "bias": "the argument by which a module adds nothing to what it is given",
     "Buffer": "how names of buffers end",
     "capture_begin": "the method that begins a capture by hand",
     "clone": "the method that copies",

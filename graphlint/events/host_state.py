@@ -87,6 +87,11 @@ class HostStateWrite(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class HookLate(Event):
+    """A module that a graph was captured with is given a hook, and the graph is replayed."""
+
+
+@dataclass(frozen=True, slots=True)
 class IncompleteKey(Event):
     """A graph is kept under a key, and a parameter that is not in it decides what the region does.
 

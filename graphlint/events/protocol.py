@@ -23,8 +23,8 @@ class OutsideDependency(Event):
     `legacy` (the default stream, used while a foreign one captures), `forward` (of a backward pass that is captured
     without it), `backward` (of a loss that the capture finds alive), `parallel` (a wrapper of the default stream
     reduces gradients in the region), `warm-up` (of what is captured, on the stream of whoever calls), `request` (such a
-    one, whose result the caller gets), `fork` (a side stream reads what the caller has written), or `host` (which waits
-    for the stream of the capture, not for that of the replay).
+    one, whose result the caller gets), `fork` (a side stream reads what the caller has written), `join` (the caller
+    uses what a side stream writes), or `host` (which waits for the stream of the capture, not for that of the replay).
     """
 
     how: str

@@ -38,7 +38,7 @@ LISTS: Mapping[str, tuple[str, ...]] = {
     "statuses": ("idle", "capturing"),
     "unknown": ("attributes", "methods", "counts"),
     "life": (
-        "adding", "apart", "arrays", "batched", "benchmark", "buffers", "casting", "choosing", "collective",
+        "adding", "apart", "arrays", "batched", "benchmark", "biased", "buffers", "casting", "choosing", "collective",
         "compiling", "convolution", "counting", "current", "default", "drawing", "environment", "filling", "foreign",
         "generators", "gradients", "hooks", "indexing", "inferring", "kernels", "lasting", "launches",
         "launching", "lazy", "loaders", "modal", "ordering", "pairs", "parameters", "placing", "posting", "product",

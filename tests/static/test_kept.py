@@ -405,3 +405,42 @@ def test_what_each_pass_begins_anew_is_none_of_the_pass_before(
     """What a method reads is what another one has set that is called before it in any case."""
     analysis = analyse(tmp_path, _ALIGNER.format(begin=begin, first=first))
     assert is_told is any(place[2] == "GL501" for place in analysis.shown)
+
+
+RECURRENT = """
+import torch
+
+class Cells(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(4, 4)
+        self.states = [torch.zeros(2, 4, device="cuda") for _ in range(2)]
+
+    def forward(self, x):
+        {local}
+        for number in range(2):
+            {kept}
+        return x * 2
+
+def capture():
+    layer, x = Cells().cuda(), torch.ones(2, 4, device="cuda")
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = layer(x)
+    return graph, x, y, layer
+"""
+
+
+@pytest.mark.parametrize(
+    ("local", "kept"),
+    [
+        ("pass", f"self.states[number] = self.inner(x + self.states[number]){TOLD}"),
+        ("pass", "self.states[number].copy_(self.inner(x + self.states[number]))"),
+        ("states = list(self.states)", "states[number] = self.inner(x + states[number])"),
+    ],
+    ids=["put into the list", "written in place", "a list of its own"],
+)
+def test_a_tensor_that_takes_the_place_of_another_in_a_list_is_kept(tmp_path: Path, local: str, kept: str) -> None:
+    """As in a dict: the next replay reads the one that was there at the capture."""
+    analysis = analyse(tmp_path, RECURRENT.format(local=local, kept=kept))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL501"]

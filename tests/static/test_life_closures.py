@@ -90,3 +90,73 @@ def test_a_graph_in_a_global_is_there_for_the_next_call(tmp_path: Path, grown: s
     """What one call exchanges, the graph of an earlier one reads."""
     analysis = analyse(tmp_path, GLOBAL.format(grown=grown))
     assert analysis.expected == analysis.shown
+
+
+COUNTED = """
+import torch
+
+table = torch.ones(64, 8, device="cuda")
+position = torch.zeros(4, dtype=torch.long, device="cuda")
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = table[position].sum(-1)
+
+def decode(n):
+    global position
+    for _ in range(n):
+        graph.replay()
+        print(y.sum().item())
+        {move}
+
+decode(3)
+"""
+
+
+@pytest.mark.parametrize("move", ["position = position + 1  # expect: GL508", "position += 1"])
+def test_a_function_that_declares_a_variable_global_replaces_what_the_graph_of_the_file_reads(
+    tmp_path: Path, move: str
+) -> None:
+    """The names of a file are those that its functions declare."""
+    analysis = analyse(tmp_path, COUNTED.format(move=move))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL508"]
+
+
+METHOD = """
+import functools
+import torch
+
+def graphed(method):
+    made = {{}}
+
+    @functools.wraps(method)
+    def call(self, x):
+        if "graph" not in made:
+            made["x"] = x.clone()
+            method(self, made["x"])
+            made["graph"] = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(made["graph"]):
+                made["y"] = method(self, made["x"])
+        made["x"].copy_(x)
+        made["graph"].replay()
+        return made["y"]{copied}
+    return call
+
+class Layer:
+    def __init__(self, weight):
+        self.weight = weight
+
+    @graphed
+    def apply(self, x):
+        return x @ self.weight
+
+layer, kept = Layer(torch.ones(4, 4, device="cuda")), []
+for number in range(3):
+    kept.append(layer.apply(torch.full((4, 4), number, device="cuda")))
+print(sum(one.sum() for one in kept))
+"""
+
+
+@pytest.mark.parametrize("copied", ["  # expect: GL510", ".clone()"])
+def test_a_method_is_what_a_decorator_that_captures_has_made_of_it(tmp_path: Path, copied: str) -> None:
+    analysis = analyse(tmp_path, METHOD.format(copied=copied))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL510"]

@@ -135,3 +135,45 @@ def test_a_copy_on_a_stream_that_no_replay_waits_for_is_told(tmp_path: Path, fil
     """A run tells of the copy as well, and not of the replay."""
     analysis = analyse(tmp_path, FED.format(fill=fill, join=join, mark=mark))
     assert [one for one in analysis.shown if one[2] == "GL602"] == analysis.expected
+
+
+RESET = """
+import torch
+
+state, x = torch.zeros(4, device="cuda"), torch.ones(4, device="cuda")
+side = torch.cuda.Stream()
+
+def step():
+    state.add_(x)
+    return state * 2
+
+side.wait_stream(torch.cuda.current_stream())
+with torch.cuda.stream(side):
+    step()
+{join}
+{used}
+torch.cuda.synchronize()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = step()
+x.normal_()
+graph.replay()
+print(y.sum().item())
+"""
+
+
+@pytest.mark.parametrize(
+    ("join", "used"),
+    [
+        ("pass", "state.zero_()  # expect: GL602"),
+        (JOINED, "state.zero_()"),
+        ("side.synchronize()", "state.zero_()"),
+        ("torch.cuda.synchronize()", "state.zero_()"),
+        ("pass", "torch.zeros(4, device='cuda').zero_()"),
+    ],
+    ids=["nobody waits", "the stream waits", "the host waits", "the host waits for all", "something else is reset"],
+)
+def test_what_a_warm_up_writes_is_reset_once_it_is_over(tmp_path: Path, join: str, used: str) -> None:
+    """The capture waits for the device, but what stands between the warm-up and it does not."""
+    analysis = analyse(tmp_path, RESET.format(join=join, used=used))
+    assert analysis.expected == [one for one in analysis.shown if one[2] == "GL602"]

@@ -560,3 +560,74 @@ with torch.no_grad():
 def test_a_module_that_others_hold_is_reached_by_its_place(tmp_path: Path, change: str) -> None:
     analysis = analyse(tmp_path, SEQUENTIAL.format(change=change))
     assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL508")]
+
+
+HANDED = """
+import torch
+
+class Recorder:
+    def __init__(self, weight):
+        self.weight, self.outputs = weight, []
+
+    def record(self, batch):
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.y = batch @ self.weight{mark}
+        self.outputs.append(self.y)
+        {kept}
+
+recorder = Recorder(torch.ones(4, 4, device="cuda"))
+{before}
+recorder.record({given})
+for _ in range(2):
+    recorder.graph.replay()
+    print(recorder.y.sum())
+"""
+MADE = 'torch.ones(2, 4, device="cuda")'
+
+
+@pytest.mark.parametrize(
+    ("before", "given", "kept", "mark"),
+    [
+        ("pass", MADE, "pass", "  # expect: GL507"),
+        ("pass", MADE, "self.batch = batch", ""),
+        (f"batch = {MADE}", "batch", "pass", ""),
+        (f"batches = [{MADE}]", "batches[0]", "pass", ""),
+        (f"batches = [{MADE}]", "batches.pop()", "pass", "  # expect: GL507"),
+    ],
+    ids=["made for the call", "the object keeps it", "it has a name", "a list keeps it", "a list gives it away"],
+)
+def test_what_is_made_for_the_call_that_captures_is_gone_with_it(
+    tmp_path: Path, before: str, given: str, kept: str, mark: str
+) -> None:
+    """The graph holds no reference to an argument, and the caller has none either."""
+    analysis = analyse(tmp_path, HANDED.format(before=before, given=given, kept=kept, mark=mark))
+    assert analysis.expected == [place for place in analysis.shown if place[2] == "GL507"]
+
+
+STACKED = """
+import torch
+
+net = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.ReLU(), torch.nn.Linear(4, 4)).cuda()
+other = torch.nn.Linear(4, 4).cuda()
+x = torch.zeros(2, 4, device="cuda")
+with torch.no_grad():
+    net(x)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = net(x)
+{change}
+x.fill_(1)
+graph.replay()
+"""
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["net[2] = other  # expect: GL508", "net[2].load_state_dict(other.state_dict())", "other[0] = net[2]"],
+    ids=["another module takes its place", "its weights are written over", "it is put somewhere else"],
+)
+def test_a_module_of_several_is_given_the_place_of_another_that_the_graph_reads(tmp_path: Path, change: str) -> None:
+    """The graph reads the weights of the one that was called."""
+    analysis = analyse(tmp_path, STACKED.format(change=change))
+    assert analysis.expected == [place for place in analysis.shown if place[2] in ("GL507", "GL508")]

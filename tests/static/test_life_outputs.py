@@ -1252,3 +1252,127 @@ def test_a_sum_that_nobody_resets_goes_on_with_each_replay(tmp_path: Path, chang
     """A method that adds in place reads what is there, as `+=` does."""
     analysis = analyse(tmp_path, textwrap.dedent(SUMMED).format(change=change, before=before, mark=mark))
     assert [one for one in analysis.shown if one[2] == "GL705"] == analysis.expected
+
+
+EPISODES = """
+import torch
+
+class Agent:
+    def __init__(self):
+        self.x, self.state = torch.zeros(4, device="cuda"), torch.zeros(4, device="cuda")
+
+    def reset(self):
+        self.state.zero_()
+
+    def capture(self):
+        {before}
+        self.graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self.graph):
+            self.state.add_(self.x)
+            self.y = self.state * 2
+
+    def act(self, x):
+        self.x.copy_(x)
+        self.graph.replay(){mark}
+        return self.y.clone()
+
+{program}
+"""
+EPISODE = """
+agent = Agent()
+agent.reset()
+agent.capture()
+for episode in range(2):
+    {each}
+    for _ in range(2):
+        print(agent.act(torch.ones(4, device="cuda")))
+"""
+AGAIN = "  # expect: GL705"
+
+
+@pytest.mark.parametrize(
+    ("before", "program", "mark"),
+    [
+        ("pass", EPISODE.format(each="pass"), AGAIN),
+        ("pass", EPISODE.format(each="agent.reset()"), ""),
+        ("self.state.zero_()", "", AGAIN),
+        ("self.reset()", "", ""),
+    ],
+    ids=["never again", "for each episode", "where it is captured", "by a method that others may call"],
+)
+def test_state_that_is_reset_for_each_sequence_adds_up_within_one(
+    tmp_path: Path, before: str, program: str, mark: str
+) -> None:
+    """What is computed of the sum in the region counts as a look at it."""
+    expected, shown = of(tmp_path, EPISODES.format(before=before, program=program, mark=mark), "GL705")
+    assert expected == shown
+
+
+SHARED_OUTPUT = """
+import torch
+
+class Buckets:
+    def __init__(self):
+        self.x, self.y = torch.zeros(4, 2, device="cuda"), torch.zeros(4, 2, device="cuda")
+        self.graphs = {{}}
+
+    def capture(self):
+        for n in (4, 2):
+            graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(graph):
+                self.y[:n].copy_(self.x[:n] * 2)
+            self.graphs[n] = graph
+
+    def run(self, x):
+        n = x.shape[0]
+        self.x[:n].copy_(x)
+        self.graphs[n].replay()
+        return self.y[:n]{copied}
+
+buckets = Buckets()
+buckets.capture()
+outs = [buckets.run(torch.ones(n, 2, device="cuda")) for n in (4, 2)]
+print([out.sum() for out in outs])
+"""
+
+
+@pytest.mark.parametrize("copied", ["  # expect: GL510", ".clone()"])
+def test_graphs_of_several_sizes_write_their_outputs_into_one_buffer(tmp_path: Path, copied: str) -> None:
+    """What is kept of one is written over by the replay of another."""
+    expected, shown = of(tmp_path, SHARED_OUTPUT.format(copied=copied), "GL510")
+    assert expected == shown
+
+
+SEARCH = """
+import torch
+
+x = torch.zeros(4, device="cuda")
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = torch.sin(x)
+
+def search(batches, limit):
+    best, kept = None, None
+    for batch in batches:
+        x.copy_(batch)
+        graph.replay()
+        {left}
+    return kept
+
+print(search([torch.ones(4, device="cuda"), torch.zeros(4, device="cuda")], 1.0))
+"""
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        "if best is None or y.sum().item() > best:\n            best, kept = y.sum().item(), y  # expect: GL510",
+        "if best is None or y.sum().item() > best:\n            best, kept = y.sum().item(), y.clone()",
+        "kept = y",
+    ],
+    ids=["of the best round", "a copy of it", "of the last round"],
+)
+def test_an_output_of_some_round_is_read_behind_the_loop(tmp_path: Path, left: str) -> None:
+    """The rounds behind it have written over it."""
+    expected, shown = of(tmp_path, SEARCH.format(left=left), "GL510")
+    assert expected == shown

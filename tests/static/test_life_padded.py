@@ -54,6 +54,8 @@ TOLD = {
     "a normalisation": {"net": "Net()", "net_mark": MARK, "cut": "[:n]"},
     "the best of a batch": {"computed": f"rows.topk(2, dim=0).values{MARK}"},
     "the order of a batch": {"computed": f"rows.sort(0).values{MARK}", "cut": "[:n]"},
+    "a sum of rows with a bias": {"computed": f"rows.sum(0){MARK}"},
+    "the greatest of rows with a bias": {"computed": f"rows.abs().max(){MARK}", "cut": ""},
     "the places of a batch": {"computed": f"torch.argsort(rows, 0){MARK}", "cut": "[:n]"},
 }
 SILENT = {
@@ -66,7 +68,9 @@ SILENT = {
     },
     "the lesser of two": {"computed": "torch.min(rows, rows * 2)", "cut": "[:n]"},
     "the least of a row": {"computed": "rows.amin(-1)", "cut": "[:n]"},
-    "a sum": {"computed": "rows.sum(0)"},
+    "a sum of zeros": {"computed": "self.x.square().sum(0)"},
+    "a sum of rows without a bias": {"computed": "rows.sum(0)", "net": "torch.nn.Linear(8, 8, bias=False)"},
+    "the greatest of each row": {"computed": "rows.max(-1).values", "cut": "[:n]"},
     "the best of a row": {"computed": "rows.topk(2).values", "cut": "[:n]"},
     "the order of a row": {"computed": "rows.sort(dim=1).values", "cut": "[:n]"},
     "weights that are filled": {

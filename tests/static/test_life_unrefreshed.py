@@ -353,12 +353,13 @@ def train(model, loss_of, optimizer, loader):
     [
         ("labels", "a, b", "loader", "pass", TOLD),
         ("labels", "n, (a, b)", "enumerate(loader)", "pass", TOLD),
+        ("labels", "a, b", "loader", "b = b.cuda()", TOLD),
         ("labels", "a, b", "loader", "labels.copy_(b)", ""),
         ("labels", "a, _b", "loader", "pass", ""),
         ("x", "a, b", "loader", "pass", ""),
         ("labels", "b, a", "zip(range(9), loader)", "pass", ""),
     ],
-    ids=["left", "counted", "filled", "left on purpose", "no input for it", "a number"],
+    ids=["left", "counted", "moved and left", "filled", "left on purpose", "no input for it", "a number"],
 )
 def test_a_loop_fills_each_part_of_its_batches(
     tmp_path: Path, read: str, batch: str, batches: str, filled: str, mark: str

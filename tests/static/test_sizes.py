@@ -79,6 +79,11 @@ LARGEST = {
         return self.sizes[place]""",
     "the nearest": f"return min(self.sizes, key=lambda s: abs(s - n)){TOLD}",
     "no answer": f"return next(s for s in self.sizes if s >= n){TOLD}",
+    "the last of a loop that is left early": f"""for size in self.sizes:
+            if size >= n:{TOLD}
+                break
+        return size""",
+    "the largest where a filter gives none": f"return next(filter(lambda s: s >= n, self.sizes), self.sizes[-1]){TOLD}",
     "no answer of a filter": f"return next(filter(lambda s: s >= n, self.sizes)){TOLD}",
     "no answer in a list": f"return [s for s in self.sizes if s >= n][0]{TOLD}",
     "a default that is named so": f"return min((s for s in self.sizes if s >= n), default=self.most){TOLD}",
@@ -120,6 +125,16 @@ LARGEST = {
         except IndexError:
             return None""",
     "a default that is another": "return min((s for s in self.sizes if s >= n), default=self.fallback)",
+    "a loop that is left early, or ends with nothing": """for size in self.sizes:
+            if size >= n:
+                break
+        else:
+            return None
+        return size""",
+    "a loop behind which somebody asks": """for size in self.sizes:
+            if size >= n:
+                break
+        return size if size >= n else None""",
     "a filter with a default": "return next(filter(lambda s: s >= n, self.sizes), None)",
     "the last in a list": "return [s for s in self.sizes if s >= n][-1]",
     "no answer, of sorted ones": f"return next(s for s in sorted(self.sizes) if n <= s){TOLD}",

@@ -128,6 +128,12 @@ PAIRS = {
         frame=_OBJECT.replace("graph = ", "step.value = False\ngraph = "),
         after="step.value = True\ngraph.replay()\n",
     ),
+    "a list that a loop goes through": Pair(
+        "GL402",
+        state("for by in self.value:  # wrong\n            x = x * 2\n        return x", "[1.0, 2.0]"),
+        state("for by in (1.0, 2.0):\n            x = x * 2\n        return x", "[1.0, 2.0]"),
+        after="for n in range(3):\n    step.value = [0.5] * n\n    graph.replay()\n",
+    ),
     "a branch that returns": Pair(
         "GL402",
         "STAGE = 'warm'\ndef step(x):\n    if STAGE == 'warm':  # wrong\n        return x\n    return x.relu()\n",

@@ -169,14 +169,18 @@ class Assignment:
                 case Tensor() | Unknown():
                     self.interpreter.tensors.store_item(member, target, index, value, frame)
                 case Mapping():
-                    if self.outlives_region(target.value, frame):
-                        self._keep(target, value, frame)
+                    self._keep_item(target, value, frame)
                     self.put_back(target.value, with_item(member, index, value), frame)
                 case Sequence() if not isinstance(target.index, ir.Slice):
+                    self._keep_item(target, value, frame)
                     self.put_back(target.value, _with_element(member, index, value), frame)
                 case Instance():
                     call = ir.Call(target.mark, target.value, ())
                     self.interpreter.methods.call(member, "__setitem__", Arguments((index, value)), call, frame)
+
+    def _keep_item(self, target: ir.Subscript, value: Value, frame: Frame) -> None:
+        if self.outlives_region(target.value, frame):
+            self._keep(target, value, frame)
 
     def _store_named(self, owner: ir.Expr, name: Value, value: Value, target: ir.Expr, frame: Frame) -> None:
         """Assign to an attribute whose name is a value: `self.__dict__[name] = value`."""

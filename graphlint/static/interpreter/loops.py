@@ -10,7 +10,7 @@ from graphlint.static.domain.contexts import Frame, Loop
 from graphlint.static.domain.program import Class, Function
 from graphlint.static.interpreter import grounds, narrowing
 from graphlint.static.syntax import ir
-from graphlint.values import TRUE, Const, External, Sequence, Value, limit_depth
+from graphlint.values import TRUE, Const, External, Host, Sequence, Value, limit_depth, members
 
 if TYPE_CHECKING:
     from graphlint.static.interpreter.interpreter import Interpreter
@@ -29,6 +29,8 @@ class Loops:
     def run_for(self, node: ir.For, frame: Frame) -> bool:
         iterable, assumed = self.interpreter.eval(node.iterable, frame), frame.assumed
         self.assume_filled(node.iterable, frame)
+        if isinstance(iterable, Sequence) and _holds_plain(iterable):
+            self.interpreter.used("count", node.iterable, TRUE, frame)
         goes_on = self._run_over(node, iterable, frame)
         frame.assumed = assumed
         return goes_on
@@ -154,6 +156,12 @@ class Loops:
 def _runs(frame: Frame) -> int:
     """How often the loops around what stands here run it."""
     return frame.loops[-1].runs if frame.loops else 1
+
+
+def _holds_plain(iterable: Sequence) -> bool:
+    """Whether a list holds values of the host alone, as far as it is known."""
+    parts = iterable.elements if iterable.elements is not None else (iterable.element,)
+    return bool(parts) and all(isinstance(member, (Const, Host)) for part in parts for member in members(part))
 
 
 def _is_plain(value: Value) -> bool:

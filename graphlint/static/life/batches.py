@@ -9,8 +9,8 @@ from graphlint.rule import StaleReplay
 from graphlint.static.life.inputs import Inputs
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Place, Tensor
+from graphlint.static.life.unrefreshed import speaks_of
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import names_in
 
 
 @dataclass
@@ -25,7 +25,7 @@ class Batches(Listener):
         node = next((one.place.node for one in here), None)
         if not isinstance(node, ir.For) or not capture.replays:
             return
-        names = tuple(name for name in _parts(node) if not any(name in names_in(one) for one in node.body))
+        names = tuple(name for name in _parts(node) if not any(speaks_of(name, one) for one in node.body))
         filled = {root: bool(self.ledger.since(root, capture.replays[-1])) for root in self.inputs.inputs(capture)}
         made = (root for root in filled if isinstance(root, Tensor) and root.factory and root not in capture.writes)
         if names and any(filled.values()) and not all(filled[root] for root in made):

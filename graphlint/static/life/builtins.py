@@ -104,7 +104,12 @@ class Builtins(Reflection):
         return super().item(self._listed(owner), index, node, frame)
 
     def set_item(self, owner: Object, index: ir.Expr, value: Object, frame: Frame, node: ir.Node) -> None:
-        """`owner[index] = value`, of a list of modules as of any other."""
+        """`owner[index] = value`, of a list of modules as of any other, and of modules that call others."""
+        number = self.eval(index, frame) if self.parts_of(owner) is not None else None
+        if isinstance(owner, Made) and type(number) is int and number in owner.given and self._listed(owner) is owner:
+            before, owner.given[number] = owner.given[number], value
+            self.ledger.bound(owner, f"[{number}]", before, value, frame.place(node))
+            return
         super().set_item(self._listed(owner), index, value, frame, node)
 
     def _listed(self, value: Object) -> Object:

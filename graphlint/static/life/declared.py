@@ -13,7 +13,7 @@ from graphlint.static.index.module import Module, nested_class
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.machine import Machine
 from graphlint.static.life.objects import Capture, Closure, Frame, Object, Place, Thing, things_in
-from graphlint.static.life.programs import NODE, Program, constructed, outer_frame
+from graphlint.static.life.programs import NODE, Program, constructed
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
 from graphlint.static.syntax.traversal import calls_in, words_in
@@ -80,7 +80,7 @@ def _called(code: ir.Code) -> frozenset[str]:
 
 def captured(machine: Machine, module: Module, qualname: str, region: Region) -> None:
     """Capture a call with arguments of which nothing is known."""
-    frame = outer_frame(machine, module, region.line)
+    frame = machine.outer_frame(module, region.line)
     called = _named(machine, module, qualname, frame)
     if not isinstance(called, Closure):
         return

@@ -1,4 +1,4 @@
-"""Whether a side stream that reads what the caller's stream has written waits for that first."""
+"""Whether a side stream that reads what the caller's stream has written waits for that first, and that one for it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from graphlint.rule import OutsideDependency
 from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.objects import Capture, Container, Made, Object, Place, Thing
 from graphlint.static.life.order import Stream
-from graphlint.static.life.record import Call
+from graphlint.static.life.record import Call, Write
 from graphlint.static.life.streams import CALLERS, DEFAULT, Streams
 
 
@@ -27,6 +27,8 @@ class Forks(Listener):
     early: dict[Stream, Place] = field(default_factory=dict)  # that read what was given before they waited
     own: dict[Stream, Place] = field(default_factory=dict)  # that read what the program itself writes
     joined: list[Place] = field(default_factory=list)
+    raced: dict[Thing, Place] = field(default_factory=dict)  # where what a side stream writes is used without a wait
+    unjoined: dict[Thing, Place] = field(default_factory=dict)  # where that is written: of what is read, nobody may ask
     is_synchronized: bool = False  # the host has waited for the device
 
     def surrounded(self, manager: Object, place: Place) -> None:
@@ -34,10 +36,20 @@ class Forks(Listener):
             self.chosen[self.streams.current[-1]] = place
 
     def worked(self, things: tuple[Thing, ...], place: Place) -> None:
+        is_early = self.ledger.capture is None and not self.ledger.latest and self.streams.now is DEFAULT
+        for thing in things if is_early and self.ledger.is_whole else ():
+            writer, number, _ = self.streams.written_by.get(thing.root, (None, 0, None))
+            is_side = writer in self.chosen and writer is not DEFAULT
+            if is_side and writer is not None and not self.streams.order.knows(DEFAULT, writer, number):
+                self.raced[thing.root] = place
         if any(thing.root.argument is not None and thing.root.made is None for thing in things):
             self._read()
         elif self.ledger.is_whole and any(map(self._is_unordered, things)):
             self._read(is_own=True)
+
+    def written(self, write: Write) -> None:
+        if self.raced.get(write.target.root) is write.place:
+            self.unjoined.setdefault(write.target.root, write.place)
 
     def _is_unordered(self, thing: Thing) -> bool:
         """Whether the current stream reads what the default one may still be writing."""
@@ -70,3 +82,8 @@ class Forks(Listener):
         for place in self.joined:
             self.tell(OutsideDependency("fork"), place, capture)
         self.joined.clear()
+
+    def ended(self, capture: Capture) -> None:
+        """Tell of what a warm-up on a side stream may still be writing as the program sets it up for the capture."""
+        for root in self.unjoined.keys() & {*capture.reads, *capture.writes}:
+            self.tell(OutsideDependency("join"), self.unjoined.pop(root), capture)

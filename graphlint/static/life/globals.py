@@ -18,6 +18,14 @@ from graphlint.static.syntax.traversal import calls_in, walk
 class Globals(Access):
     """Knows the variables of files, and of classes."""
 
+    def outer_frame(self, module: Module, line: int) -> Frame:
+        """The frame of a file, from which a program starts; its names are the globals, and `global` ones are these."""
+        self.home = module
+        function = Function(MODULE_CODE, module, "<module>", line)
+        frame = Frame(function, env=self.modules.setdefault(module, {}))
+        self.frames_of_modules.setdefault(module, frame)
+        return frame
+
     def attribute(self, owner: Object, name: str, frame: Frame, node: ir.Node) -> Object:
         """An attribute of a value; what a class holds is held for all of its objects."""
         cls = owner.definition if isinstance(owner, ClassRef) else None
@@ -103,14 +111,23 @@ class Globals(Access):
         value = super().global_of(module, name)
         defined = module.index.functions.get(name, ()) if is_new and isinstance(value, Closure) else ()
         function = function_of(defined[-1]) if defined else None
-        if function is not None and any(self._captures(one, module) for one in function.code.decorators):
-            under_way, self.ledger.open = self.ledger.open, []  # it was made before any capture
-            try:
-                frame = Frame(Function(MODULE_CODE, module, "<module>", function.first_line), env=known)
-                known[name] = self.decorated(Closure(function), function.code.decorators, frame)
-            finally:
-                self.ledger.open = under_way
+        if function is not None and self.is_made_to_capture(function):
+            known[name] = self.behind_decorators(function)
         return known[name]
+
+    def is_made_to_capture(self, function: Function) -> bool:
+        """Whether a decorator of a function captures it."""
+        return any(self._captures(one, function.module) for one in function.code.decorators)
+
+    def behind_decorators(self, function: Function) -> Object:
+        """What the decorators of a function make of it, as its file is imported: before any capture."""
+        under_way, self.ledger.open = self.ledger.open, []
+        try:
+            home = Function(MODULE_CODE, function.module, "<module>", function.first_line)
+            frame = Frame(home, env=self.modules.setdefault(function.module, {}))
+            return self.decorated(Closure(function), function.code.decorators, frame)
+        finally:
+            self.ledger.open = under_way
 
     def _captures(self, decorator: ir.Expr, module: Module) -> bool:
         """Whether a decorator is a function of the project whose body, or what it returns, opens a region."""

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from graphlint.static.domain.program import Class, Function
+from graphlint.static.interpreter.classes import Base
 from graphlint.static.interpreter.interpreter import Interpreter
 from graphlint.static.life.calls import Calls
 from graphlint.static.life.frames import (
@@ -48,6 +50,7 @@ class Machine(Calls):
 
     def __init__(self, interpreter: Interpreter, ledger: Ledger, decisions: Decisions, player: Player) -> None:
         super().__init__(interpreter, ledger, decisions, player)
+        self.made_methods: dict[Function, Object] = {}  # what decorators that capture have made of methods
         self._statements: dict[type, Callable[[Any, Frame], None]] = {
             ir.Assign: self._assign,
             ir.AugAssign: self._augmented,
@@ -304,6 +307,16 @@ class Machine(Calls):
                 parts = self.unpacked(value, len(target.elements), frame, node)
                 for element, part in zip(target.elements, parts, strict=True):
                     self.store(element, part, frame, node)
+
+    def bound_method(self, owner: Base, member: object, receiver: Object, frame: Frame) -> Object | None:
+        """A method of a class; of one that its decorator captures, what that has made of it, once for all objects."""
+        method = super().bound_method(owner, member, receiver, frame)
+        if not isinstance(method, Closure) or not method.is_bound or not self.is_made_to_capture(method.function):
+            return method
+        if method.function not in self.made_methods:
+            self.made_methods[method.function] = self.behind_decorators(method.function)
+        made = self.made_methods[method.function]
+        return replace(made, receiver=receiver, is_bound=True) if isinstance(made, Closure) else method
 
     def set_attribute(self, owner: Object, name: str, value: Object, place: Place) -> None:
         """`owner.name = value`."""

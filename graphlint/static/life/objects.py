@@ -311,6 +311,8 @@ def class_of(value: Object) -> ClassDefinition | None:
 
 def held_by(owner: object, name: str) -> Object:
     """What an object, a dictionary or a frame holds under a name now, or a list at a place that is written as `[0]`."""
+    if isinstance(owner, Made) and name.startswith("["):  # a module that calls others
+        return owner.given.get(int(name[1:-1]))
     if isinstance(owner, Container) and owner.kind != "dict":
         count = len(owner.elements)
         return next((one for n, one in enumerate(owner.elements) if name in (f"[{n}]", f"[{n - count}]")), None)
@@ -363,8 +365,8 @@ def wrapper(name: str, target: Object, given: Arguments, place: Place) -> Made:
     return Made(place, cls=name, state={"wrapped": target, "given": given})
 
 
-def duplicate(value: Object, copies: dict[int, Object] | None = None) -> Object:
-    """A deep copy, as far as modules and what they are made of go; `copies` are those that were begun, by identity."""
+def duplicate(value: Object, copies: dict[int, Object] | None = None, capture: Capture | None = None) -> Object:
+    """A deep copy, as far as modules and what they are made of go, perhaps made in a capture; `copies` were begun."""
     copies = {} if copies is None else copies
     if id(value) in copies:
         return copies[id(value)]
@@ -372,16 +374,16 @@ def duplicate(value: Object, copies: dict[int, Object] | None = None) -> Object:
     match value:
         case Made():
             made = copies[id(value)] = replace(value, given={}, source=())
-            made.given |= {key: duplicate(held, copies) for key, held in value.given.items()}
+            made.given |= {key: duplicate(held, copies, capture) for key, held in value.given.items()}
         case Instance():
             made = copies[id(value)] = replace(value, attributes={}, source=())
             for key, one in value.attributes.items():
-                made.attributes[key] = duplicate(one, copies) if isinstance(one, (Made, Instance)) else one
+                made.attributes[key] = duplicate(one, copies, capture) if isinstance(one, (Made, Instance)) else one
         case Container():
             made = copies[id(value)] = replace(value, elements=[])
-            made.elements += [duplicate(one, copies) for one in value.elements]
+            made.elements += [duplicate(one, copies, capture) for one in value.elements]
         case Tensor():
-            made = Tensor(value.made, value.made_in, factory="copy.deepcopy", is_leaf=value.is_leaf)
+            made = Tensor(value.made, capture or value.made_in, factory="copy.deepcopy", is_leaf=value.is_leaf)
         case Thing():
             made = Thing(value.made)
         case _:

@@ -95,7 +95,7 @@ class Operations(Expressions):
             self.ledger.escaped.difference_update(things_in(given.get(0)))  # which nothing else is meant to keep
             return Made(place, cls=name, state={"target": given.get(0)})
         if name in ("copy.copy", "copy.deepcopy"):
-            return duplicate(given.get(0))
+            return duplicate(given.get(0), capture=self.ledger.capture)
         if name == "functools.wraps":  # a decorator that changes nothing that matters here
             return Outside(f"{name}()")
         if name == "functools.wraps()":

@@ -24,6 +24,7 @@ from graphlint.static.life.objects import (
     things_in,
 )
 from graphlint.static.life.record import Loop, Write
+from graphlint.static.life.tensors import history
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.traversal import walk
 
@@ -54,6 +55,8 @@ class Outputs(Listener):
     early: dict[Capture, Place] = field(default_factory=dict)  # replays in a loop of the function that captures
     guessed: list[ir.Node] = field(default_factory=list)
     """What gives a cache its value, if that was too small or not there, which nobody knows."""
+    repeated: dict[Thing, tuple[Write, Place, Capture]] = field(default_factory=dict)
+    """State that was reset before a capture, and replays that add to what is read of it."""
     unfed: dict[Capture, list[tuple[Capture, Place, Frame | None]]] = field(default_factory=dict)
     """Graphs that were replayed before this one, whose output they read: where, and in which call."""
 
@@ -89,6 +92,7 @@ class Outputs(Listener):
             if capture not in self.read_early:
                 self.read_early.add(capture)
                 self.tell(OutputRead(isinstance(thing.root, Tensor)), self.given_early.get(thing, place), capture)
+        self._tell_repeated()
 
     def dropped(self, capture: Capture, place: Place) -> None:
         if isinstance(place.node, ir.Call) or capture.graph not in self._held():
@@ -227,10 +231,13 @@ class Outputs(Listener):
                 self.tell(OutputKept("returned", True, isinstance(value.root, Tensor)), where, capture)
 
     def _carried_on(self, frame: Frame, name: str) -> None:
-        """Tell of an output that a round of a loop has left in a name, and that is read behind the next replay."""
+        """Tell of an output that a round of a loop has left in a name, and that is read behind the next replay: in
+        another round, or behind the loop.
+        """
         capture, value, place, loop, moment = self.carried[frame, name]
-        is_read = frame.env.get(name) is value and loop.began >= moment and loop in self.ledger.loops
-        if is_read and _is_since(capture, loop.began):
+        goes_on = loop in self.ledger.loops
+        is_later = loop.began >= moment and _is_since(capture, loop.began) if goes_on else _is_since(capture, moment)
+        if frame.env.get(name) is value and is_later:
             del self.carried[frame, name]
             self.tell(OutputKept("collected", True, is_known=False), place, capture)
 
@@ -245,7 +252,7 @@ class Outputs(Listener):
 
     def _overwritten(self, capture: Capture) -> None:
         """Tell of outputs that somebody has kept since an earlier replay, and that this one writes over."""
-        for kept in [one for one in self.collections if one[0] is capture]:
+        for kept in [one for one in self.collections if one[0] is capture or one[2].root in capture.writes]:
             _, container, value, place, loops = kept
             is_made = any(loop.place.node is place.node for loop in self.ledger.loops)  # by a comprehension that runs
             is_there = is_made or container in self.posted or self._is_alive(container)
@@ -304,9 +311,23 @@ class Outputs(Listener):
             self.tell(RepeatedState(True), self.early.pop(capture), capture)
         if changed or not capture.replays or capture in self.early:
             return
+        recent = [one for one, moment in self.reads.items() if moment >= capture.replays[-1]]
         for root in states:
             before = [write for write in self.ledger.writes.get(root, ()) if write.moment < capture.began]
-            if before and _is_reset(before[-1]) and self.reads.get(root, 0) >= capture.replays[-1]:
+            is_reset = bool(before) and _is_reset(before[-1])
+            if is_reset and any(one is root or (one.made_in is capture and root in history(one)) for one in recent):
+                self.repeated.setdefault(root, (before[-1], place, capture))
+
+    def _tell_repeated(self) -> None:
+        """Tell of state that was reset before a capture, unless that is done again, at the start of each sequence.
+
+        A method that does nothing else is there for that, as far as a stranger may call it.
+        """
+        for root, (write, place, capture) in self.repeated.items():
+            code, owner = write.place.function.code, capture.owner
+            capturing = [one.function.code for one in owner.stack()] if isinstance(owner, Frame) else []
+            is_own = not self.ledger.is_whole and code not in capturing and code.name != "__init__"
+            if not is_own and not any(map(_is_reset, self.ledger.since(root, capture.ended or 0))):
                 self.tell(RepeatedState(False), place, capture)
 
 

@@ -16,7 +16,7 @@ from graphlint.static.life.ledger import Listener, Tell
 from graphlint.static.life.modes import Modes
 from graphlint.static.life.objects import Capture, Frame, Made, Object, Place, Symbol, Tensor, Thing
 from graphlint.static.life.record import Call, Write
-from graphlint.static.life.tensors import End, end_of
+from graphlint.static.life.tensors import End, end_of, history, modules_in
 from graphlint.static.syntax import ir
 
 
@@ -24,7 +24,8 @@ from graphlint.static.syntax import ir
 class Padded(Listener):
     """Follows one run; `counting` methods divide by how many rows there are, `batched` modules do so in training.
 
-    `ranking` methods put what they are given in order, by its last dimension if they are not told another one.
+    `ranking` methods put what they are given in order, by its last dimension if they are not told another one. What
+    `biased` modules give of rows of zeros are no zeros, so that `reducing` methods count them as well.
     """
 
     tell: Tell
@@ -33,18 +34,36 @@ class Padded(Listener):
     counting: frozenset[str]
     batched: frozenset[str]
     ranking: frozenset[str]
+    reducing: frozenset[str]
+    biased: frozenset[str]
+    rows: set[Thing] = field(default_factory=set)  # what biased modules give
     places: dict[Capture, Place] = field(default_factory=dict)  # where a region counts its rows
     ends: dict[Capture, End] = field(default_factory=dict)  # up to where all was filled for the last replay
 
     def answered(self, call: Call) -> None:
         extent = call.given.get(0 if isinstance(call.owner, Thing) else 1, "dim")
         is_first = extent is None or (type(extent) is int and extent == 0)
+        if self.ledger.capture is None:
+            return
         is_told = call.last in self.ranking and _ranks_rows(call)
-        if self.ledger.capture is not None and ((call.last in self.counting and is_first) or is_told):
+        counts = call.last in self.counting or (call.last in self.reducing and self._is_of_rows(call))
+        if is_told or (counts and is_first):
             self.places.setdefault(self.ledger.capture, call.place)
+
+    def _is_of_rows(self, call: Call) -> bool:
+        """Whether something is computed of what a biased module gives."""
+        computed = call.owner if isinstance(call.owner, Thing) else call.given.get(0, "input")
+        return any(one in self.rows for one in history(computed))
+
+    def _adds(self, module: Thing) -> bool:
+        """Whether a module adds something to each row."""
+        is_biased = isinstance(module, Made) and module.cls.rpartition(".")[2] in self.biased
+        return is_biased and isinstance(module, Made) and module.given.get("bias") is not False
 
     def ran(self, module: Thing, given: tuple[Object, ...], result: Object, place: Place) -> None:
         capture = self.ledger.capture
+        if capture is not None and isinstance(result, Thing) and any(map(self._adds, modules_in(module))):
+            self.rows.add(result)
         is_batched = isinstance(module, Made) and module.cls.rpartition(".")[2] in self.batched
         if capture is not None and is_batched and self.modes.training.get(module, True):
             self.places.setdefault(capture, place)

@@ -18,10 +18,9 @@ from typing import NamedTuple
 
 from graphlint.finding import Region
 from graphlint.reading.questions import HoldsAny, HoldsPair
-from graphlint.static.domain.program import Function, function_of
+from graphlint.static.domain.program import function_of
 from graphlint.static.index.module import ClassDefinition, Definition, Module
 from graphlint.static.interpreter.interpreter import Interpreter
-from graphlint.static.interpreter.names import MODULE_CODE
 from graphlint.static.life.changing import Changing
 from graphlint.static.life.frames import Leave, Raised
 from graphlint.static.life.held import calls_held, holders_of
@@ -206,7 +205,7 @@ class Programs:
 
     def of_pair(self, machine: Machine, owner: ClassDefinition, names: tuple[str, str]) -> None:
         """Prepare for a capture, take what the object holds then for the inputs of a graph, and prepare for replays."""
-        frame = outer_frame(machine, owner.module, owner.line)
+        frame = machine.outer_frame(owner.module, owner.line)
         made = constructed(machine, owner, frame)
         if made is None:
             return
@@ -237,7 +236,7 @@ class Programs:
 
         With a `change` that is called in between, once more.
         """
-        frame = outer_frame(machine, owner.module, owner.line)
+        frame = machine.outer_frame(owner.module, owner.line)
         made = constructed(machine, owner, frame)
         if made is None:
             return
@@ -260,7 +259,7 @@ class Programs:
         if change and machine.ledger.captures:
             held = (one for one in made.attributes.values() if isinstance(one, Instance) and change in one.cls.methods)
             for one in [made] if change in owner.methods else [*held]:
-                self._call(machine, one, change, outer_frame(machine, one.cls.module, one.cls.line))
+                self._call(machine, one, change, machine.outer_frame(one.cls.module, one.cls.line))
             self._call(machine, made, name, frame)
 
     def _prepare(self, machine: Machine, made: Instance, name: str, frame: Frame) -> None:
@@ -273,7 +272,7 @@ class Programs:
 
     def of_entrance(self, machine: Machine, owner: ClassDefinition, name: str) -> None:
         """Construct an object, and call a method as often as it takes until there is a graph, and twice with that."""
-        frame = outer_frame(machine, owner.module, owner.line)
+        frame = machine.outer_frame(owner.module, owner.line)
         made = constructed(machine, owner, frame)
         if made is not None:
             self._prepare(machine, made, name, frame)
@@ -325,7 +324,7 @@ def _leading(methods: Mapping[str, ClassDefinition], name: str) -> dict[str, Cla
 
 def constructed(machine: Machine, owner: ClassDefinition, frame: Frame) -> Instance | None:
     """An object of a class, made with arguments of which nothing is known."""
-    method = machine.of_class(owner, "__init__", None, outer_frame(machine, owner.module, owner.line))
+    method = machine.of_class(owner, "__init__", None, machine.outer_frame(owner.module, owner.line))
     given = machine.unknown_arguments(method.function, skip=1) if isinstance(method, Closure) else Arguments()
     machine.is_making = True
     made = machine.call(ClassRef(owner), given, NODE, frame)
@@ -339,7 +338,7 @@ def _calls(block: ir.Block) -> bool:
 
 def script(machine: Machine, module: Module) -> None:
     """Run the statements at the top level of a file."""
-    frame = outer_frame(machine, module, 1)
+    frame = machine.outer_frame(module, 1)
     frame.env["__name__"] = "__main__"
     with machine.ledger.activation(frame):
         segments = {(segment.first, segment.last): segment for segment in module.index.statements}
@@ -353,7 +352,7 @@ def of_function(machine: Machine, definition: Definition) -> None:
     function = function_of(definition)
     if function is None:
         return
-    frame = outer_frame(machine, definition.module, definition.line)
+    frame = machine.outer_frame(definition.module, definition.line)
     given = machine.unknown_arguments(function, is_flagged=True)  # a flag may be what turns graphs on
     result = call_freely(machine, Closure(function), given, frame)
     kept = {one for known in machine.modules.values() for value in known.values() for one in things_in(value)}
@@ -392,9 +391,3 @@ def call_freely(machine: Machine, closure: Closure, given: Arguments, frame: Fra
     except Leave as left:
         machine.is_refused |= isinstance(left, Raised)
         return None
-
-
-def outer_frame(machine: Machine, module: Module, line: int) -> Frame:
-    """The frame of a file, from which a program starts; its names are the globals."""
-    machine.home = module
-    return Frame(Function(MODULE_CODE, module, "<module>", line), env=machine.modules.setdefault(module, {}))

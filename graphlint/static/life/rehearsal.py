@@ -32,6 +32,7 @@ from graphlint.static.life.borrowed import Borrowed
 from graphlint.static.life.callables import Callables
 from graphlint.static.life.contracts import Kept
 from graphlint.static.life.copies import Copies
+from graphlint.static.life.decided import Decided
 from graphlint.static.life.declared import declared, on_default
 from graphlint.static.life.derived import Derived
 from graphlint.static.life.devices import Devices
@@ -47,6 +48,7 @@ from graphlint.static.life.gradients import Gradients
 from graphlint.static.life.growth import Growth
 from graphlint.static.life.handed_back import gradients_handed_back
 from graphlint.static.life.holders import Holders
+from graphlint.static.life.hooked import Hooked
 from graphlint.static.life.hosts import Hosts
 from graphlint.static.life.idle import idle_buffers
 from graphlint.static.life.inputs import Inputs
@@ -294,7 +296,7 @@ class Rehearsal:
             *self._filled(inputs),
             Unrefreshed(self._tell, inputs, self.interpreter.project, self.interpreter.lexicon.host_state["caches"]),
             Batches(self._tell, inputs),
-            Hosts(self._tell),
+            *self._of_host(),
             Copies(self._tell, life["loaders"], life["casting"]),
             Derived(self._tell, self._is_shaped, life["training"]),
             Anew(self._tell),
@@ -347,10 +349,15 @@ class Rehearsal:
         yield Memos(self._tell, partial(memo_in, self.interpreter.project))
         yield from (Holders(self._tell, self._may_keep), Given(self._tell, self.interpreter.lexicon.life["arrays"]))
 
+    def _of_host(self) -> Iterator[Listener]:
+        """What looks at what Python does for a region, at its capture alone."""
+        yield from (Hosts(self._tell), Decided(self._tell), Hooked(self._tell))
+
     def _modal(self, inputs: Inputs) -> tuple[Modes, Padded]:
         life = self.interpreter.lexicon.life
         modes = Modes(self._tell, life["modal"], life["replays"])
-        return modes, Padded(self._tell, inputs, modes, life["counting"], life["batched"], life["ranking"])
+        of_rows = life["counting"], life["batched"], life["ranking"], life["reducing"], life["biased"]
+        return modes, Padded(self._tell, inputs, modes, *of_rows)
 
     def _undone(self) -> Undone:
         names, classes = self.interpreter.lexicon.host_state, self.interpreter.classes

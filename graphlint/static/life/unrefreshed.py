@@ -317,10 +317,11 @@ def _has_other_way(code: ir.Code, replay: ir.Node, capture: Capture) -> bool:
 
 def _is_unused(parameter: ir.Parameter, code: ir.Code) -> bool:
     """Whether a function does nothing with data that it is given, but give it another type or place."""
-    return _is_data(parameter) and not any(_speaks_of(parameter.name, one) for one in code.body)
+    return _is_data(parameter) and not any(speaks_of(parameter.name, one) for one in code.body)
 
 
-def _speaks_of(name: str, statement: ir.Node) -> bool:
+def speaks_of(name: str, statement: ir.Node) -> bool:
+    """Whether a statement does more with what has a name than to give it another type or place: `x = x.cuda()`."""
     match statement:
         case ir.Assign(targets=(ir.Name(id=target),)) if target == name:
             return False

@@ -32,7 +32,7 @@ from graphlint.static.writes.stores import MUTATORS
 from graphlint.static.writes.traces import Traces
 
 # One of them says which is the largest, or where it stands.
-_PICKING = ("max", "0", "1", "bisect", "next", "min", "searchsorted")
+_PICKING = ("max", "0", "1", "bisect", "break", "next", "min", "searchsorted")
 _LOOPS = (ast.For, ast.GeneratorExp, ast.Lambda, ast.ListComp)
 _RECEIVERS = ("self", "cls")
 _SEARCHING = ("bisect", "searchsorted")  # how the names of functions begin that say where something would stand
@@ -245,6 +245,9 @@ def _of_call(call: ast.AST) -> Iterator[tuple[ast.AST, str]]:
             yield from _of_default(call, sizes, default)
         case ast.Call(func=ast.Name(id="next"), args=[ast.GeneratorExp() as sizes, default]):
             yield from _of_default(call, sizes, default)
+        case ast.Call(func=ast.Name(id="next"), args=[ast.Call() as sifted, default]):
+            searched = _unanswered(ast.Call(call.func, [sifted], []))
+            yield from ((call, asked) for sizes, asked in searched if is_largest(default, sizes))
         case ast.Call(
             func=ast.Name(id="min"), args=[ast.GeneratorExp() as sizes], keywords=[ast.keyword(value=default)]
         ):

@@ -10,7 +10,8 @@ from graphlint.static.domain.evaluator import Evaluator
 from graphlint.static.domain.program import Function, Instance, ModuleValue
 from graphlint.static.domain.sources import Place, Read, Scope, Sources, State
 from graphlint.static.syntax import ir
-from graphlint.static.syntax.traversal import assignments_in, assignments_to, stands_before, walk, words_in
+from graphlint.static.syntax.remembered import remembered
+from graphlint.static.syntax.traversal import assignments_in, assignments_to, stands_before, targets_of, walk, words_in
 from graphlint.static.writes.stores import Named, is_of_file
 from graphlint.values import NONE, UNKNOWN, Const, External, Host, Mapping, Sequence, Tensor, Unknown, Value, members
 from graphlint.values import Place as Side
@@ -74,7 +75,7 @@ def _variable(name: str, frame: Frame) -> Iterator[State]:
 def read_of(state: State, node: ir.Expr, value: Value, frame: Frame) -> Read:
     is_tensor = any(isinstance(member, Tensor) or member == Host("array") for member in members(value))
     is_flag = value == Host("bool") or (isinstance(value, Const) and isinstance(value.value, bool))
-    is_foreign = is_handed(node, frame) or (isinstance(node, ir.Attribute) and not isinstance(node.value, ir.Name))
+    is_foreign = _is_of_handed(node, frame) or (isinstance(node, ir.Attribute) and not isinstance(node.value, ir.Name))
     return Read(state, Place.of(frame, node), is_number(value) and not is_flag, is_tensor, is_foreign=is_foreign)
 
 
@@ -103,7 +104,7 @@ def lengths_of(sources: Sources) -> Sources:
     return frozenset(replace(one, is_length=True) if isinstance(one, Read) else one for one in sources)
 
 
-def is_handed(node: ir.Expr, frame: Frame) -> bool:
+def _is_of_handed(node: ir.Expr, frame: Frame) -> bool:
     """Whether an attribute is one of an object that the function was handed, and not of its own or a global one."""
     root: ir.Expr = node
     while isinstance(root, (ir.Attribute, ir.Subscript, ir.Call)):
@@ -113,6 +114,40 @@ def is_handed(node: ir.Expr, frame: Frame) -> bool:
     if any(_variable(root.id, frame)):  # of the file, which is there under its name once it has been changed
         return False
     return root.id != frame.function.receiver
+
+
+def is_handed(node: ir.Expr, frame: Frame) -> bool:
+    """Whether an object that the function was handed has an attribute; not one of those that its own object holds."""
+    match node:
+        case ir.Attribute(value=ir.Name(id=name)) if name in _own_parts(frame.function.code, frame.function.receiver):
+            return False
+    return _is_of_handed(node, frame)
+
+
+@remembered
+def _own_parts(code: ir.Code, receiver: str | None) -> frozenset[str]:
+    """The names that a function has for nothing but what attributes of its object hold, one by one: loops go there."""
+    own, others = set[str](), {one.name for one in code.parameters}
+    for part in walk(code.body):
+        if isinstance(part, ir.For):
+            targets = part.target.elements if isinstance(part.target, ir.Display) else (part.target,)
+            names = {one.id for one in targets if isinstance(one, ir.Name)}
+            (own if _is_held(part.iterable, receiver) else others).update(names)
+        elif isinstance(part, ir.Assign):
+            others.update(one.id for one in targets_of(part) if isinstance(one, ir.Name))
+    return frozenset(own - others)
+
+
+def _is_held(iterable: ir.Expr, receiver: str | None) -> bool:
+    """Whether a loop goes through an attribute of the object: `self.layers`, also counted, or with its keys."""
+    match iterable:
+        case ir.Call(func=ir.Name(id="enumerate"), arguments=(argument, *_)):
+            return _is_held(argument.value, receiver)
+        case ir.Call(func=ir.Attribute(value=held, attr="items" | "values"), arguments=()):
+            return _is_held(held, receiver)
+        case ir.Attribute(value=ir.Name(id=name)):
+            return name == receiver
+    return False
 
 
 def counts_in(node: ir.Expr | None, target: ir.Expr) -> bool:

@@ -11,12 +11,12 @@ from graphlint.static.writes.filtered import Missing, asked_of, is_largest
 
 
 def staying_with_the_largest(tree: ast.AST) -> Iterator[Missing]:
-    """`best = max(sizes)`, which a loop makes smaller; a `while` that ends with the last; a table with a default."""
+    """`best = max(sizes)`, which a loop makes smaller; a loop that ends with the last; a table with a default."""
     for node in nodes_in(tree):
         for name in ("body", "orelse"):
             block = getattr(node, name, ())
             yield from _of_blocks(block) if isinstance(block, list) else ()
-        yield from (*_of_while(node), *_of_table(node))
+        yield from (*_of_for(node), *_of_while(node), *_of_table(node))
 
 
 def with_generator(node: ast.AST, nodes: list[ast.AST]) -> ast.AST:
@@ -75,6 +75,17 @@ def _downwards(node: ast.expr) -> ast.expr | None:
         case ast.Subscript(value=sizes, slice=ast.Slice(lower=None, upper=None, step=ast.UnaryOp(op=ast.USub()))):
             return sizes
     return None
+
+
+def _of_for(node: ast.AST) -> Iterator[Missing]:
+    """`for size in sizes: if size >= n: break`, behind which the name has the last one, whatever that is."""
+    match node:
+        case ast.For(
+            target=ast.Name() as target, iter=sizes, body=[ast.If(test=test, body=[ast.Break()], orelse=[])], orelse=[]
+        ):
+            asked = asked_of(test, target)
+            if asked is not None:
+                yield Missing(test, sizes, asked)
 
 
 def _of_while(node: ast.AST) -> Iterator[Missing]:
