@@ -100,13 +100,23 @@ class Attention:
 attention = Attention()
 for causal in (False, True):
     attention.causal = causal
-    print(attention.run(torch.ones(4, 4, device="cuda")))
+    print(attention.run({given}))
 """
+ONES = 'torch.ones(4, 4, device="cuda")'
 
 
-@pytest.mark.parametrize(("key", "mark"), [("x.shape[0]", MARK), ("(x.shape[0], self.causal)", "")])
-def test_a_switch_that_is_no_part_of_the_key_is_decided_by_the_first_call(tmp_path: Path, key: str, mark: str) -> None:
-    analysis = analyse(tmp_path, KEYED.format(key=key, mark=mark))
+@pytest.mark.parametrize(
+    ("key", "given", "mark"),
+    [
+        ("x.shape[0]", ONES, MARK),
+        ("(x.shape[0], self.causal)", ONES, ""),
+        ("(x.shape[0], self.causal)", 'torch.load("x.pt")', ""),  # of a size that nobody knows
+    ],
+)
+def test_a_switch_that_is_no_part_of_the_key_is_decided_by_the_first_call(
+    tmp_path: Path, key: str, given: str, mark: str
+) -> None:
+    analysis = analyse(tmp_path, KEYED.format(key=key, given=given, mark=mark))
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL402"]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator
 from graphlint.static.life.objects import Place
 from graphlint.static.syntax import ir
 from graphlint.static.syntax.remembered import remembered
-from graphlint.static.syntax.traversal import calls_in, walk, words_in
+from graphlint.static.syntax.traversal import assignments_in, calls_in, is_one_of, walk, words_in
 
 _NUMBERS = frozenset({"bool", "float", "int"})
 _NOTHING = frozenset({"None", "Optional", "typing"})
@@ -74,7 +74,7 @@ def kept_by(block: ir.Block) -> Iterator[tuple[ir.Expr, ir.Expr]]:
 
 
 def asks_for(code: ir.Code, words: Iterable[str]) -> bool:
-    """Whether a function compares, tests or looks something up by one of these names."""
+    """Whether a function compares, tests or looks something up by one of these names, or by what it makes of them."""
     return not _asked(code).isdisjoint(words)
 
 
@@ -92,4 +92,6 @@ def _asked(code: ir.Code) -> frozenset[str]:
                 asked.append(index)
             case ir.Call(func=ir.Attribute(attr="get"), arguments=arguments):
                 asked += [one.value for one in arguments]
-    return frozenset[str]().union(*map(words_in, asked))
+    words = frozenset[str]().union(*map(words_in, asked))
+    keys = (one.value for one in assignments_in(code) if any(is_one_of(target, words) for target in one.targets))
+    return words.union(*(words_in(key) for key in keys if key is not None))
