@@ -527,24 +527,3 @@ def test_a_flag_that_an_old_constructor_makes_is_a_tensor_of_known_size(
         """
     found = analyse(tmp_path, program, confidence=Confidence.LOW).report.findings
     assert [(one.code, one.confidence is Confidence.HIGH) for one in found] == [("GL301", is_sure)]
-
-
-_PINNED = """
-import torch
-
-def step(x):
-    rows = torch.zeros(4, pin_memory=True)
-    return x * rows.to("cuda", {given}non_blocking=True)
-
-def capture():
-    x = torch.zeros(4, device="cuda")
-    with torch.cuda.graph(torch.cuda.CUDAGraph()):
-        step(x)
-"""
-
-
-@pytest.mark.parametrize(("given", "expected"), [("", "high"), ("torch.float16, ", "medium")])
-def test_a_copy_to_another_type_is_none_of_the_pinned_memory_itself(tmp_path: Path, given: str, expected: str) -> None:
-    """The host converts it first, in memory that is not pinned; which type was there is not always known."""
-    found = analyse(tmp_path, _PINNED.format(given=given)).report.findings
-    assert [expected] == [str(one.confidence) for one in found if one.code == "GL205"]
