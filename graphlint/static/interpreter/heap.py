@@ -351,8 +351,9 @@ class Heap:
         value = self.interpreter.classes.class_attribute(instance.cls, name, after)
         if isinstance(value, (Function, Bound)):
             return bind(value, instance, frame)
-        if isinstance(value, Instance) and (given := self.interpreter.attributes.described(value, instance, frame)):
-            return given
+        if isinstance(value, Instance):
+            given = self.interpreter.attributes.described(value, instance, frame)
+            return value if given is None else given
         if isinstance(value, Const) and self._times_assigned(instance.cls, name):
             return loosened(value)
         return value
