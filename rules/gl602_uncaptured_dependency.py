@@ -18,6 +18,8 @@ _SAID = {
     "request": "`{operation}` answers its first calls on the stream of its caller, to which a captured backward pass "
     "of the same callable would be tied",
     "output": "`{operation}` reads what the graph writes, on another stream than that of the replay, without a wait",
+    "overwritten": "`{operation}` reads what the graph writes, and a later replay on another stream does not wait "
+    "for that",
     "input": "`{operation}` writes what a graph reads, and its replay runs on another stream that does not wait for it",
     "fork": "what runs in `{operation}` reads what it is given without waiting for the stream that it was written on",
     "join": "`{operation}` takes what a side stream writes, on the default stream, which has not waited for that",
@@ -31,12 +33,13 @@ _HELP = {
     "warm-up": "warm up inside `with torch.cuda.stream(side):`, or without gradients",
     "request": "warm up inside `with torch.cuda.stream(side):`, or without gradients",
     "output": "let this stream wait for that of the replay: `torch.cuda.current_stream().wait_stream(side)`",
+    "overwritten": "record the event behind what reads it, or let the stream of the replay wait for this one",
     "input": "let the stream of the replay wait for that of the copy, or copy on the stream of the replay",
     "fork": "let the side stream wait first: `side.wait_stream(torch.cuda.current_stream())`",
     "join": "wait behind the warm-up: `torch.cuda.current_stream().wait_stream(side)`",
     "host": "wait for the stream of the replay, `torch.cuda.current_stream().synchronize()`, or replay on that stream",
 }
-_UNSURE = ("output", "input", "backward", "parallel", "request", "fork", "join", "host")
+_UNSURE = ("output", "overwritten", "input", "backward", "parallel", "request", "fork", "join", "host")
 
 
 def detect(event: OutsideDependency) -> Iterator[Hit]:

@@ -19,7 +19,8 @@ class OutsideDependency(Event):
     """What is captured, or replayed, and what is not are ordered in a way that does not hold.
 
     `how` is `event` or `stream` (the region waits for what is outside of it), `default` (the default stream is told to
-    wait for the region), `output` (read on another stream than that of the replay), `input` (written on another one),
+    wait for the region), `output` (read on another stream than that of the replay), `overwritten` (read before a
+    replay on another stream that does not wait for that), `input` (written on another one),
     `legacy` (the default stream, used while a foreign one captures), `forward` (of a backward pass that is captured
     without it), `backward` (of a loss that the capture finds alive), `parallel` (a wrapper of the default stream
     reduces gradients in the region), `warm-up` (of what is captured, on the stream of whoever calls), `request` (such a

@@ -177,3 +177,43 @@ def test_what_a_warm_up_writes_is_reset_once_it_is_over(tmp_path: Path, join: st
     """The capture waits for the device, but what stands between the warm-up and it does not."""
     analysis = analyse(tmp_path, RESET.format(join=join, used=used))
     assert analysis.expected == [one for one in analysis.shown if one[2] == "GL602"]
+
+
+AHEAD = """
+import torch
+
+x, kept = torch.ones(8, device="cuda"), torch.empty(8, device="cuda")
+side, done = torch.cuda.Stream(), torch.cuda.Event()
+x * 2
+torch.cuda.synchronize()
+graph = torch.cuda.CUDAGraph()
+with torch.cuda.graph(graph):
+    y = x * 2
+graph.replay()
+{first}
+{second}
+with torch.cuda.stream({stream}):
+    {waits}
+    graph.replay()
+"""
+COPY, RECORD, WAIT = "kept.copy_(y)", "done.record()", "side.wait_event(done)"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "stream", "waits", "is_told"),
+    [
+        (RECORD, COPY, "side", WAIT, True),
+        (COPY, RECORD, "side", "pass", True),
+        (COPY, RECORD, "side", WAIT, False),
+        (RECORD, COPY, "side", "side.wait_stream(torch.cuda.default_stream())", False),
+        (RECORD, COPY, "torch.cuda.current_stream()", "pass", False),
+        (RECORD, "torch.cuda.synchronize()", "side", WAIT, False),
+        (COPY, "torch.cuda.synchronize()", "side", "pass", False),
+    ],
+)
+def test_a_replay_on_another_stream_waits_for_who_reads_the_output(
+    tmp_path: Path, first: str, second: str, stream: str, waits: str, is_told: bool
+) -> None:
+    text = AHEAD.format(first=first, second=second, stream=stream, waits=waits)
+    found = [one for one in analyse(tmp_path, text).report.findings if one.code == "GL602"]
+    assert [COPY] * is_told == [text.splitlines()[one.span.line - 1] for one in found]

@@ -48,6 +48,7 @@ class Streams(Listener):
     branches: dict[Capture, Branch] = field(default_factory=dict)
     entered_by: dict[int, int] = field(default_factory=dict)  # streams on the stack before a manager was entered
     written_by: dict[Thing, tuple[Stream, int, Place]] = field(default_factory=dict)
+    read_by: dict[Thing, tuple[Stream, int, Place]] = field(default_factory=dict)  # what graphs write
     launches: dict[Capture, tuple[Stream, int]] = field(default_factory=dict)
     handles: list[tuple[Capture, Thing, Place]] = field(default_factory=list)  # of collectives that nobody waits for
     told: set[tuple[str, Thing]] = field(default_factory=set)
@@ -164,6 +165,8 @@ class Streams(Listener):
     def _read(self, root: Thing, stream: Stream, place: Place) -> None:
         """An operation outside of a capture reads what a graph writes."""
         capture = root.made_in
+        if capture is not None:
+            self.read_by[root] = stream, self.order.count(stream) + 1, place
         launched = self.launches.get(capture) if capture is not None else None
         if capture is None or launched is None or launched[0] is stream or ("output", capture.graph) in self.told:
             return
@@ -178,19 +181,26 @@ class Streams(Listener):
         stream = self.now
         self.order.work(stream, place)
         self.launches[capture] = stream, self.order.count(stream)
+        for root, (reader, number, read_at) in [*self.read_by.items()] if capture not in self.waiting else ():
+            if root.made_in is capture and not self._comes_after(stream, reader, number):
+                del self.read_by[root]
+                self.tell(OutsideDependency("overwritten"), read_at, capture)
         parts = (root for root, is_read in capture.in_part.items() if is_read)
         read = dict.fromkeys((*capture.reads, *capture.accumulates, *parts))
         for root in read if capture not in self.waiting else ():
             if root not in self.written_by:
                 continue
             writer, number, written = self.written_by[root]
-            if writer is stream or self.order.knows(stream, writer, number):
-                continue
-            if not {writer, stream} & self.ledger.escaped and ("input", root) not in self.told:
+            if not self._comes_after(stream, writer, number) and ("input", root) not in self.told:
                 self.told.add(("input", root))
                 owner = capture.owner if isinstance(capture.owner, Frame) else None
                 warmed = place_in(owner, written) if owner is not None else None
                 self.tell(OutsideDependency("input"), warmed or written, capture)
+
+    def _comes_after(self, stream: Stream, other: Stream, number: int) -> bool:
+        """Whether a stream comes after an operation of another one, as far as nobody else may order these."""
+        is_known = other is stream or self.order.knows(stream, other, number)
+        return is_known or not self.ledger.escaped.isdisjoint({other, stream})
 
     # Calls
 
