@@ -113,9 +113,9 @@ def _register(interpreter: Interpreter, home: Module, roots: set[str], held: Val
             if code is not None and any(registers(decorator, user) for decorator in code.decorators):
                 interpreter.names.definition(definition)
         # Statements of its own that fill it by its name are run with it.
-        spelt = roots & home.index.functions.keys() if user is home else roots
+        called = roots & home.index.functions.keys() if user is home else roots
         for segment in user.index.statements:
-            if any(user.holds(segment, root) for root in spelt):
+            if any(user.holds(segment, root) for root in called):
                 for statement in walk(user.lowered(segment)):  # it may stand in an `if` that asks for a package
                     if isinstance(statement, ir.Evaluate) and registers(statement.value, user):
                         interpreter.block((statement,), interpreter.names.module_frame(user, segment.first))

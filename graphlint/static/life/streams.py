@@ -165,12 +165,13 @@ class Streams(Listener):
     def _read(self, root: Thing, stream: Stream, place: Place) -> None:
         """An operation outside of a capture reads what a graph writes."""
         capture = root.made_in
-        if capture is not None:
-            self.read_by[root] = stream, self.order.count(stream) + 1, place
-        launched = self.launches.get(capture) if capture is not None else None
-        if capture is None or launched is None or launched[0] is stream or ("output", capture.graph) in self.told:
+        if capture is None:
             return
-        if not self.order.knows(stream, *launched) and not {launched[0], stream} & self.ledger.escaped:
+        self.read_by[root] = stream, self.order.count(stream) + 1, place
+        launched = self.launches.get(capture)
+        if launched is None or ("output", capture.graph) in self.told:
+            return
+        if not self._comes_after(stream, *launched):
             self.told.add(("output", capture.graph))
             self.tell(OutsideDependency("output"), place, capture)
 
