@@ -14,7 +14,7 @@ from graphlint.static.domain.program import Class, Function, Instance
 from graphlint.static.index.module import ClassDefinition, Definition, Module, Segment
 from graphlint.static.index.parts import segments_with
 from graphlint.static.syntax import ir
-from graphlint.values import Arguments, DeviceName, Place, Value
+from graphlint.values import UNKNOWN, Arguments, DeviceName, Place, Value, members
 from graphlint.values.queries import tensors_in
 
 if TYPE_CHECKING:
@@ -111,11 +111,8 @@ class _Noted(Placements):
             return
         default = self._default(node, frame)
         if default is not None:
-            order = self.interpreter.classes.order(default)
-            makers = (one.methods.get("__init__") for one in order if isinstance(one, ClassDefinition))
-            maker = next((one[-1] for one in makers if one), None)
-            if maker is not None:
-                self.functions.add((maker.module, maker.qualname))
+            made = self.interpreter.classes.method(default, "__init__")
+            self.functions.update(_named(one) for one in members(made or UNKNOWN) if isinstance(one, Function))
             return
         is_given = arguments is None or any(True for value in arguments.all_values() for _ in tensors_in(value))
         self.is_open |= not is_given

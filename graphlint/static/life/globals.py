@@ -21,10 +21,13 @@ class Globals(Access):
     def outer_frame(self, module: Module, line: int) -> Frame:
         """The frame of a file, from which a program starts; its names are the globals, and `global` ones are these."""
         self.home = module
-        function = Function(MODULE_CODE, module, "<module>", line)
-        frame = Frame(function, env=self.modules.setdefault(module, {}))
+        frame = self._frame_of(module, line)
         self.frames_of_modules.setdefault(module, frame)
         return frame
+
+    def _frame_of(self, module: Module, line: int) -> Frame:
+        """A frame for what stands at the top of a file."""
+        return Frame(Function(MODULE_CODE, module, "<module>", line), env=self.modules.setdefault(module, {}))
 
     def attribute(self, owner: Object, name: str, frame: Frame, node: ir.Node) -> Object:
         """An attribute of a value; what a class holds is held for all of its objects."""
@@ -58,9 +61,7 @@ class Globals(Access):
             self.assigned.add((cls.module, segment))
             for statement in cls.module.lowered(segment):
                 if isinstance(statement, ir.Assign) and isinstance(statement.value, (ir.Display, ir.DictDisplay)):
-                    function = Function(MODULE_CODE, cls.module, "<module>", segment.first)
-                    env = self.modules.setdefault(cls.module, {})
-                    value = self.eval(statement.value, Frame(function, env=env))
+                    value = self.eval(statement.value, self._frame_of(cls.module, segment.first))
                     self._object_of(cls).attributes.setdefault(name, value)
 
     def _object_of(self, cls: ClassDefinition) -> Instance:
@@ -89,10 +90,9 @@ class Globals(Access):
             for segment in module.index.assignments.get(name, ()):
                 if (module, segment) not in self.assigned:
                     self.assigned.add((module, segment))
-                    function = Function(MODULE_CODE, module, "<module>", segment.first)
                     for statement in module.lowered(segment):
                         if isinstance(statement, (ir.Assign, ir.AugAssign)):
-                            self.block((statement,), Frame(function, env=env))
+                            self.block((statement,), self._frame_of(module, segment.first))
         finally:
             self.ledger.open = under_way
         held = env.get(name)
@@ -123,8 +123,7 @@ class Globals(Access):
         """What the decorators of a function make of it, as its file is imported: before any capture."""
         under_way, self.ledger.open = self.ledger.open, []
         try:
-            home = Function(MODULE_CODE, function.module, "<module>", function.first_line)
-            frame = Frame(home, env=self.modules.setdefault(function.module, {}))
+            frame = self._frame_of(function.module, function.first_line)
             return self.decorated(Closure(function), function.code.decorators, frame)
         finally:
             self.ledger.open = under_way
